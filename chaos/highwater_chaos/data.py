@@ -26,10 +26,10 @@ from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import read_summary
 from highwater_chaos.verdict.check import check_recordings, write_verdict
 from highwater_chaos.verdict.stored import whole_tables
-from highwater_pipeline.micro_operations import micro_operations
-from highwater_pipeline.schemas import WHOLE
-from highwater_pipeline.store import is_store, is_stored_run
-from highwater_pipeline.tables import RunTables, load_run
+from highwater_pipeline.partitions.store import is_store, is_stored_run
+from highwater_pipeline.tables.micro_operations import micro_operations
+from highwater_pipeline.tables.run_tables import RunTables, load_run
+from highwater_pipeline.tables.schemas import WHOLE
 from highwater_pipeline.verdict import RunVerdict
 
 if TYPE_CHECKING:

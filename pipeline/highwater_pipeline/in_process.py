@@ -7,9 +7,9 @@ from typing import Final
 
 from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks import check_partition, check_partitions
-from highwater_pipeline.partition_tables import split
-from highwater_pipeline.store import StoredRun, read_unit
-from highwater_pipeline.tables import RunParts, RunTables
+from highwater_pipeline.partitions.partition_tables import split
+from highwater_pipeline.partitions.store import StoredRun, read_unit
+from highwater_pipeline.tables.run_tables import RunParts, RunTables
 from highwater_pipeline.verdict import RunVerdict, Verdict, merge
 
 _FOR_PROCESSES: Final = 8_000_000
@@ -20,7 +20,7 @@ def check_run(run: RunTables | RunParts, checks: Sequence[str] | None = None) ->
     """The verdict of one run by the checks asked for (None: all). Needs no Java and no Spark.
 
     Raises ``ValueError`` for a name in ``checks`` that is not a check's; of a run that is read part by part,
-    :class:`~highwater_pipeline.files.BadTableError` for the first thing in its files that is wrong.
+    :class:`~highwater_pipeline.tables.files.BadTableError` for the first thing in its files that is wrong.
     """
     facts, units = split(run)
     return merge(facts, check_partitions(units, checks), checks)

@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection, wait
 from typing import Final
 
 from highwater_pipeline.checks import check_partition
-from highwater_pipeline.files import BadTableError
-from highwater_pipeline.partition_tables import RunFacts
-from highwater_pipeline.store import StoredRun, StoredUnit, read_unit
+from highwater_pipeline.partitions.partition_tables import RunFacts
+from highwater_pipeline.partitions.store import StoredRun, StoredUnit, read_unit
+from highwater_pipeline.tables.files import BadTableError
 from highwater_pipeline.verdict import PartitionFindings
 
 _CONTEXT: Final = multiprocessing.get_context("spawn")

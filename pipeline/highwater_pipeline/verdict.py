@@ -26,7 +26,7 @@ from highwater_pipeline.anomalies import (
 )
 
 if TYPE_CHECKING:
-    from highwater_pipeline.partition_tables import RunFacts
+    from highwater_pipeline.partitions.partition_tables import RunFacts
 
 NOT_JUDGED: Final = ": not judged on "
 """In the reason why some checks are not available, between what is missing and their names."""

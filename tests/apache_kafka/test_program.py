@@ -25,7 +25,7 @@ from highwater_chaos.records.dump import dump_replicas
 from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.java import find_java
-from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.host.files.posix_disk import PosixDisk
 from highwater_runtime.log.records import Record, assemble_batch, build_batch
 from highwater_runtime.ports import Endpoint

@@ -19,7 +19,7 @@ from highwater_chaos.experiment import load_experiment, parse_experiment
 from highwater_chaos.schedule.capability import missing_capabilities
 from highwater_chaos.verdict.checked_run import CheckedRun, run_and_check
 from highwater_lab.track_record import bugs_in
-from highwater_pipeline.settings import is_tombstone
+from highwater_pipeline.tables.settings import is_tombstone
 from highwater_runtime.ports import SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "apache-kafka"

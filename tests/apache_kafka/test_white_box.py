@@ -17,7 +17,7 @@ from highwater_chaos.backends.local.apache_kafka.white_box import WhiteBox
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, Observed, Role
 from highwater_chaos.experiment import Cluster
 from highwater_pipeline.anomalies import NEEDED_EVENTS
-from highwater_pipeline.recorded_events import RecordedEvents
+from highwater_pipeline.tables.recorded_events import RecordedEvents
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import (
     AlterPartitionHandled,

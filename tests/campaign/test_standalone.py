@@ -19,8 +19,8 @@ import pytest
 
 from highwater_chaos.cli import execute
 from highwater_pipeline.java import find_java
-from highwater_pipeline.remote import located
 from highwater_pipeline.spark import class_archive
+from highwater_pipeline.tables.remote import located
 
 pytestmark = [
     pytest.mark.spark,

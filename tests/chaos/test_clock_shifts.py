@@ -30,10 +30,10 @@ from highwater_chaos.experiment.nodes import controller_names, node_id
 from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_pipeline.checks import check_partition
 from highwater_pipeline.in_process import check_run, check_stored
-from highwater_pipeline.partition_tables import split
-from highwater_pipeline.settings import Settings
-from highwater_pipeline.store import open_stored_run, write_units
-from highwater_pipeline.tables import RunTables, load_run
+from highwater_pipeline.partitions.partition_tables import split
+from highwater_pipeline.partitions.store import open_stored_run, write_units
+from highwater_pipeline.tables.run_tables import RunTables, load_run
+from highwater_pipeline.tables.settings import Settings
 from highwater_pipeline.verdict import RunVerdict, merge
 
 MS: Final = 1_000_000

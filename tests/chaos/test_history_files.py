@@ -9,8 +9,8 @@ from table_files import parse_jsonl
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp, Operation
 from highwater_chaos.workload.history_files import HistoryWriter, MergedHistory
-from highwater_pipeline.micro_operations import micro_operations
-from highwater_pipeline.rows import OPERATION_ROWS
+from highwater_pipeline.tables.micro_operations import micro_operations
+from highwater_pipeline.tables.rows import OPERATION_ROWS
 
 
 def recorded(path, times, client):

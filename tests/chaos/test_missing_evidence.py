@@ -21,15 +21,15 @@ from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.verdict.checked_run import write_checked
 from highwater_pipeline import check_run, load_run
 from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks import INSIDE_KERNELS, client
 from highwater_pipeline.checks.deleted_records import deleted_topic_records
 from highwater_pipeline.checks.generations import generations, with_ids
 from highwater_pipeline.checks.never_sent import never_sent
 from highwater_pipeline.checks.strays import stray_partition
-from highwater_pipeline.partition_tables import PartitionTables, split
-from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
-from highwater_pipeline.tables import RunTables
-from highwater_pipeline.view import View
+from highwater_pipeline.partitions.partition_tables import PartitionTables, split
+from highwater_pipeline.tables.recorded_events import EVERY_KIND, RecordedEvents
+from highwater_pipeline.tables.run_tables import RunTables
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 RUNS = {

@@ -14,7 +14,7 @@ from highwater_chaos.faults import FaultRecord
 from highwater_chaos.faults.base import Evidence, FaultTarget
 from highwater_chaos.run.promised import Changes
 from highwater_chaos.run.settings import settings_of
-from highwater_pipeline.settings import Settings
+from highwater_pipeline.tables.settings import Settings
 
 LEAST = "min.insync.replicas"
 WEEK_MS = 604_800_000

@@ -15,7 +15,7 @@ import pytest
 from highwater_chaos.campaign import seed
 from highwater_chaos.campaign.seed import Outcome, SeedJob
 from highwater_chaos.cli import execute
-from highwater_pipeline.remote import RemotePath, located
+from highwater_pipeline.tables.remote import RemotePath, located
 
 DRIVER = """
 from highwater_chaos.campaign import remote

@@ -17,7 +17,7 @@ from highwater_chaos.cli.check import of_one_model
 from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import read_summary
 from highwater_pipeline.in_process import check_run
-from highwater_pipeline.tables import load_run
+from highwater_pipeline.tables.run_tables import load_run
 
 
 @pytest.mark.spark

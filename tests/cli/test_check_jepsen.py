@@ -235,7 +235,7 @@ def test_spark_says_the_same(highwater: Any) -> None:
 
 
 def test_a_line_that_does_not_end_is_refused_before_it_fills_memory(highwater: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("highwater_pipeline.jepsen._MOST_LINE", 1 << 20)
+    monkeypatch.setattr("highwater_pipeline.jepsen.history._MOST_LINE", 1 << 20)
     file = highwater.write("history.edn", HEAD + " " * (3 << 20))
     done = highwater("check", file, "--format", "jepsen-edn")
     assert done.status == 254

@@ -13,7 +13,7 @@ import pytest
 
 from highwater_chaos.run.manifest import make_manifest, verify
 from highwater_chaos.run.summary import list_recordings
-from highwater_pipeline.recording import LARGE_TABLES
+from highwater_pipeline.partitions.recording import LARGE_TABLES
 
 TABLES = [f"{name}.parquet" for name in LARGE_TABLES]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from highwater_pipeline.remote import located
+from highwater_pipeline.tables.remote import located
 
 
 def _upload(directory: Path, address: str) -> str:
@@ -76,7 +76,7 @@ def test_a_remote_run_that_was_not_written_to_its_end(highwater: Any, s3: Any, t
     store = f"{s3.address}/torn"
     assert highwater("store", tiny_run, "--out", store).status == 0
     (entry,) = (located(store) / "stored").iterdir()
-    from highwater_pipeline.remote import filesystem_of
+    from highwater_pipeline.tables.remote import filesystem_of
 
     filesystem_of(entry).delete_file(entry.in_filesystem)  # type: ignore[arg-type, union-attr]
     done = highwater("check", store)
@@ -117,7 +117,7 @@ def test_a_store_that_does_not_answer(
     highwater: Any, s3: Any, monkeypatch: pytest.MonkeyPatch, tiny_run: Path, server: str
 ) -> None:
     """It is given up after seconds, not minutes."""
-    from highwater_pipeline import remote
+    from highwater_pipeline.tables import remote
 
     monkeypatch.setattr(remote, "_REQUEST_SECONDS", 1)
     with socket.socket() as listening:

@@ -11,7 +11,7 @@ import pytest
 from highwater_chaos.cli import COMMANDS, GROUPS
 
 HEAVY = ("numpy", "pyarrow", "pydantic", "yaml", "jinja2", "highwater_runtime.broker", "highwater_pipeline")
-JUDGES = ("numpy", "pyarrow", "highwater_pipeline.checks", "highwater_pipeline.partition_tables")
+JUDGES = ("numpy", "pyarrow", "highwater_pipeline.checks", "highwater_pipeline.partitions.partition_tables")
 DRAWS = ("highwater_chaos.report.page", "jinja2")
 READS = ("highwater_chaos.experiment.model", "yaml")
 RUNS = (

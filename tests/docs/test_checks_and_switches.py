@@ -20,7 +20,7 @@ from highwater_pipeline.anomalies import (
     REGISTER_CHECKS,
     STATE_INVARIANTS,
 )
-from highwater_pipeline.settings import Acks, Settings
+from highwater_pipeline.tables.settings import Acks, Settings
 from highwater_pipeline.verdict import MAX_EXAMPLES, CheckState
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.sim import invariants

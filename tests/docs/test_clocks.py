@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from highwater_pipeline.anomalies import BY_WEIGHT, CLIENT_CHECKS_ON_REQUEST
-from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
+from highwater_pipeline.tables.settings import ASSUMED_CLOCK_ERROR_NS
 
 
 def test_every_anomaly_says_by_what_it_orders(clocks: Any) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from highwater_chaos.cli import execute
-from highwater_pipeline.schemas import (
+from highwater_pipeline.tables.schemas import (
     FAULTS,
     FINDINGS,
     HISTORY,

@@ -11,8 +11,8 @@ import pytest
 
 from highwater_lab.benchmarks import linearizability
 from highwater_pipeline.linearizability.registers import CAS, NEVER, READ, WRITE, Register
-from highwater_pipeline.rows import OPERATION_ROWS, MicroOp, Operation
-from highwater_pipeline.tables import RunTables
+from highwater_pipeline.tables.rows import OPERATION_ROWS, MicroOp, Operation
+from highwater_pipeline.tables.run_tables import RunTables
 
 KIND = {"read": READ, "write": WRITE, "cas": CAS}
 

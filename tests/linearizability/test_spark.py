@@ -9,9 +9,9 @@ import pytest
 from table_files import write_jsonl
 
 from highwater_pipeline import BadTableError, check_registers, check_registers_on_spark
-from highwater_pipeline.files import write_parquet
 from highwater_pipeline.spark import spark_check_registers
-from highwater_pipeline.tables import load_run
+from highwater_pipeline.tables.files import write_parquet
+from highwater_pipeline.tables.run_tables import load_run
 
 pytestmark = pytest.mark.spark
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from table_files import parse_jsonl, write_jsonl
 
-from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run
 from highwater_pipeline.linearizability import Limits, check_registers
-from highwater_pipeline.rows import OPERATION_ROWS
-from highwater_pipeline.tables import load_run
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.rows import OPERATION_ROWS
+from highwater_pipeline.tables.run_tables import load_run
 
 
 def verdict(story: Any) -> tuple[str, list[str]]:

@@ -19,7 +19,7 @@ from highwater_chaos.backends.local.event_files import EventFiles, parse_line
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.recording import EventLog, line_of
 from highwater_chaos.base import lines
-from highwater_pipeline.rows import NODE_EVENT_ROWS
+from highwater_pipeline.tables.rows import NODE_EVENT_ROWS
 from highwater_runtime.host.files.trace import FileSink, HostTrace
 from highwater_runtime.ports.trace import (
     BrokerStateChanged,

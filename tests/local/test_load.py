@@ -20,7 +20,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.verdict.check import check_recordings, export_run
 from highwater_chaos.verdict.checked_run import run_and_check, write_checked
-from highwater_pipeline.tables import load_run
+from highwater_pipeline.tables.run_tables import load_run
 
 
 def client_processes(parent: int) -> list[int]:

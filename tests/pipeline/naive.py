@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
+from highwater_pipeline.tables.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
 
 
 @dataclass

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highwater_pipeline.arrays import distinct, distinct_first, is_in, ranked_values
+from highwater_pipeline.arrow.arrays import distinct, distinct_first, is_in, ranked_values
 
 _NUMBERS = st.one_of(st.integers(-5, 50), st.integers(-(2**63), 2**63 - 1))
 _COLUMNS = st.lists(_NUMBERS, max_size=40).flatmap(lambda some: st.sampled_from([some, sorted(some)]))

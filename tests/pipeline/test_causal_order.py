@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pipeline_stories import Story
 
-from highwater_pipeline.causal_order import causal_order
-from highwater_pipeline.files import BadTableError
+from highwater_pipeline.checks.causal_order import causal_order
 from highwater_pipeline.in_process import check_run
-from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
-from highwater_pipeline.tables import open_run
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.run_tables import open_run
+from highwater_pipeline.tables.settings import ASSUMED_CLOCK_ERROR_NS
 
 MS = 1_000_000
 

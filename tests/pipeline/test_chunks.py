@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline import columns, spool, store, stored_table, view
-from highwater_pipeline.arrays import Ints
+from highwater_pipeline.arrow import columns, view
+from highwater_pipeline.arrow.arrays import Ints
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.in_process import check_run, check_stored
-from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
-from highwater_pipeline.store import stored_runs, write_units
-from highwater_pipeline.tables import RunTables
-from highwater_pipeline.view import View
+from highwater_pipeline.partitions import spool, store, stored_table
+from highwater_pipeline.partitions.store import stored_runs, write_units
+from highwater_pipeline.tables.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
+from highwater_pipeline.tables.run_tables import RunTables
 
 P0 = "orders-0"
 small = st.integers(0, 6)

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from highwater_pipeline import store, view
-from highwater_pipeline.column_cache import ALL, ColumnCache, Packed, Place
+from highwater_pipeline.arrow import view
+from highwater_pipeline.arrow.column_cache import ALL, ColumnCache, Packed, Place
 from highwater_pipeline.in_process import check_run, check_stored
-from highwater_pipeline.store import stored_runs, write_units
+from highwater_pipeline.partitions import store
+from highwater_pipeline.partitions.store import stored_runs, write_units
 
 near = st.integers(-5, 5) | st.integers(0, 70_000) | st.integers(-(2**63), 2**63 - 1)
 COLUMNS = st.one_of(

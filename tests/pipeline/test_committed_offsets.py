@@ -9,7 +9,7 @@ import pytest
 
 from highwater_pipeline import check_run
 from highwater_pipeline.anomalies import BY_OFFSETS
-from highwater_pipeline.recorded_events import RecordedEvents
+from highwater_pipeline.tables.recorded_events import RecordedEvents
 from highwater_pipeline.verdict import RunVerdict
 
 WHY = "it does not log which batches it commits"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline.edn import BadEdnError, Keyword, MapKey, Symbol, read_edn
+from highwater_pipeline.jepsen.edn import BadEdnError, Keyword, MapKey, Symbol, read_edn
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters='"\\\x1c\x1d\x1e\x1f\x85\r'), max_size=8)
 NAME = st.from_regex(r"[a-z][a-z-]{0,8}", fullmatch=True)

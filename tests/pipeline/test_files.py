@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from table_files import parse_jsonl, read_jsonl, read_parquet, write_jsonl
 
-from highwater_pipeline import files, schemas
-from highwater_pipeline.files import BadTableError, write_parquet
-from highwater_pipeline.rows import (
+from highwater_pipeline.tables import files, schemas
+from highwater_pipeline.tables.files import BadTableError, write_parquet
+from highwater_pipeline.tables.rows import (
     EVENT_FIELDS,
     FAULT_ROWS,
     NODE_EVENT_ROWS,
@@ -25,7 +25,7 @@ from highwater_pipeline.rows import (
     NodeEventRow,
     Operation,
 )
-from highwater_pipeline.tables import load_run
+from highwater_pipeline.tables.run_tables import load_run
 from highwater_runtime.ports import trace
 
 GOOD = (

@@ -15,8 +15,8 @@ import pytest
 
 from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, INSIDE_CHECKS
 from highwater_pipeline.in_process import check_run
-from highwater_pipeline.rows import FAULT_ROWS, REPLICA_LOG_ROWS, FaultRow
-from highwater_pipeline.tables import RunTables
+from highwater_pipeline.tables.rows import FAULT_ROWS, REPLICA_LOG_ROWS, FaultRow
+from highwater_pipeline.tables.run_tables import RunTables
 from highwater_pipeline.verdict import MAX_EXAMPLES
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from highwater_pipeline.anomalies import CLIENT_CHECKS
 from highwater_pipeline.in_process import check_run
-from highwater_pipeline.micro_operations import micro_operations
-from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
+from highwater_pipeline.tables.micro_operations import micro_operations
+from highwater_pipeline.tables.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
 
 EXAMPLES = settings(max_examples=150)
 P0 = "orders-0"

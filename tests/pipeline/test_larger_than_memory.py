@@ -18,9 +18,10 @@ import resource, sys
 from dataclasses import replace
 from pathlib import Path
 import pyarrow
-from highwater_pipeline import columns, store, view
+from highwater_pipeline.arrow import columns, view
+from highwater_pipeline.partitions import store
 from highwater_pipeline.in_process import check_stored
-from highwater_pipeline.store import stored_runs
+from highwater_pipeline.partitions.store import stored_runs
 
 # Each thread has a stack, and how many there are at once depends on the machine's load.
 pyarrow.set_cpu_count(1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from highwater_pipeline import check_run
 from highwater_pipeline.checks import run_checks
 from highwater_pipeline.checks.never_sent import never_sent_prefilter
-from highwater_pipeline.partition_tables import alone, split
+from highwater_pipeline.partitions.partition_tables import alone, split
 
 
 def _read(story: Any) -> Any:
@@ -78,7 +78,7 @@ def test_it_finds_what_the_definition_does_in_ranges_of_any_size(
         return
     _, units = split(story.tables())
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("highwater_pipeline.view.CHUNK", chunk)
+        patched.setattr("highwater_pipeline.arrow.view.CHUNK", chunk)
         for unit in units:
             found = run_checks(unit, ["never-sent"]).findings
             count = found["never-sent"].count if found else 0

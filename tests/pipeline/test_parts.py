@@ -14,14 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline import columns, files, spool
+from highwater_pipeline.arrow import columns
 from highwater_pipeline.checks.columns import of_kind
-from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_run
-from highwater_pipeline.partition_tables import split, unit_of
-from highwater_pipeline.rows import MicroOp, Operation
-from highwater_pipeline.schemas import BY_PARTITION
-from highwater_pipeline.tables import RunParts, RunTables, load_run, open_run
+from highwater_pipeline.partitions import spool
+from highwater_pipeline.partitions.partition_tables import split, unit_of
+from highwater_pipeline.tables import files
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.rows import MicroOp, Operation
+from highwater_pipeline.tables.run_tables import RunParts, RunTables, load_run, open_run
+from highwater_pipeline.tables.schemas import BY_PARTITION
 
 
 @contextmanager

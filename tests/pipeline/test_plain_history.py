@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST
 from highwater_pipeline.checks import client
 from highwater_pipeline.checks.plain_history import not_plain
-from highwater_pipeline.partition_tables import PartitionTables, alone, split
-from highwater_pipeline.rows import MicroOp
+from highwater_pipeline.partitions.partition_tables import PartitionTables, alone, split
+from highwater_pipeline.tables.rows import MicroOp
 
 P0 = "orders-0"
 Step = tuple[Any, ...]

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from highwater_pipeline import checks
 from highwater_pipeline.checks import check_partition, check_partitions, prefiltered, run_checks
-from highwater_pipeline.partition_tables import PartitionTables, split
-from highwater_pipeline.recorded_events import EVERY_KIND
+from highwater_pipeline.partitions.partition_tables import PartitionTables, split
+from highwater_pipeline.tables.recorded_events import EVERY_KIND
 from highwater_pipeline.verdict import PartitionFindings
 
 P0 = "orders-0"

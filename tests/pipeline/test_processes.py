@@ -19,10 +19,10 @@ import psutil
 import pytest
 
 from highwater_pipeline import in_process, processes
-from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_stored
+from highwater_pipeline.partitions.store import Home, StoredRun, StoredUnit, open_stored_run, write_units
 from highwater_pipeline.processes import shares
-from highwater_pipeline.store import Home, StoredRun, StoredUnit, open_stored_run, write_units
+from highwater_pipeline.tables.files import BadTableError
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_script_judges_where_the_name_of_the_directory_for_temporary_files_is_
     script.write_text(
         "from pathlib import Path\n"
         "from highwater_pipeline import in_process\n"
-        "from highwater_pipeline.store import open_stored_run\n"
+        "from highwater_pipeline.partitions.store import open_stored_run\n"
         "in_process._FOR_PROCESSES = 0\n"
         "if __name__ == '__main__':\n"
         f"    run = open_stored_run(Path({str(stored.units[0].home.directory('runs'))!r}))\n"
@@ -200,7 +200,7 @@ def test_they_take_nothing_from_the_working_directory(stored: StoredRun, tmp_pat
         "import sys\n"
         "from pathlib import Path\n"
         "from highwater_pipeline import in_process\n"
-        "from highwater_pipeline.store import open_stored_run\n"
+        "from highwater_pipeline.partitions.store import open_stored_run\n"
         "if __name__ == '__main__':\n"
         "    in_process._FOR_PROCESSES = 0\n"
         "    print(in_process.check_stored(open_stored_run(Path(sys.argv[1])), 2).verdict)\n"

@@ -12,9 +12,9 @@ from pipeline_stories.history import TOPIC_ID
 
 from highwater_pipeline import BadTableError, check_run, load_run
 from highwater_pipeline.anomalies import INSIDE_CHECKS, NEEDED_EVENTS, NEEDS
-from highwater_pipeline.recorded_events import EVERY_KIND
-from highwater_pipeline.store import read_unit, stored_runs, write_units
-from highwater_pipeline.tables import RecordedEvents
+from highwater_pipeline.partitions.store import read_unit, stored_runs, write_units
+from highwater_pipeline.tables.recorded_events import EVERY_KIND
+from highwater_pipeline.tables.run_tables import RecordedEvents
 
 WHY = "the nodes do not tell what happens inside them"
 SOME = RecordedEvents(("node-started", "partition-changed", "broker-registered"), WHY)

@@ -12,13 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from table_files import parse_jsonl
 
-from highwater_pipeline import export, files, recording, spool, store
-from highwater_pipeline.export import lines_of, rows_of
-from highwater_pipeline.files import BadTableError, TableFile, parquet_parts, write_parquet
 from highwater_pipeline.in_process import check_run, check_stored
-from highwater_pipeline.recording import LARGE_TABLES, RunWriter, recorded_units
-from highwater_pipeline.rows import OPERATION_ROWS
-from highwater_pipeline.tables import RunTables, load_run
+from highwater_pipeline.partitions import recording, spool, store
+from highwater_pipeline.partitions.recording import LARGE_TABLES, RunWriter, recorded_units
+from highwater_pipeline.tables import export, files
+from highwater_pipeline.tables.export import lines_of, rows_of
+from highwater_pipeline.tables.files import BadTableError, TableFile, parquet_parts, write_parquet
+from highwater_pipeline.tables.rows import OPERATION_ROWS
+from highwater_pipeline.tables.run_tables import RunTables, load_run
 
 
 def tables_of(run: RunTables) -> dict[str, pa.Table]:

@@ -15,8 +15,8 @@ from pipeline_specification import History, refusals
 
 from highwater_pipeline.checks import leadership, stale_join
 from highwater_pipeline.in_process import check_run
-from highwater_pipeline.rows import NodeEventRow
 from highwater_pipeline.specification import decisions, machine
+from highwater_pipeline.tables.rows import NodeEventRow
 from highwater_runtime.model.breaks import Breaks
 from highwater_runtime.model.decisions import Decided
 from highwater_runtime.model.leaders import HighWatermarks, Leaders

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from highwater_pipeline import BadTableError, check_run, load_run, spark_checker
+from highwater_pipeline.partitions.store import write_units
 from highwater_pipeline.spark import check as spark_module
 from highwater_pipeline.spark import spark_check_store
-from highwater_pipeline.store import write_units
 
 pytestmark = pytest.mark.spark
 

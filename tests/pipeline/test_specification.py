@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipeline_specification import CASES, History, Row, Tail, Walk, beginning_with, refusals
 
-from highwater_pipeline.settings import PromisedSettings, TopicPromise
 from highwater_pipeline.specification import RULES
+from highwater_pipeline.tables.settings import PromisedSettings, TopicPromise
 
 
 @pytest.mark.parametrize(("rule", "kept", "broken"), CASES, ids=[f"{n}-{case[0]}" for n, case in enumerate(CASES)])

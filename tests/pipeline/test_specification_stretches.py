@@ -17,10 +17,10 @@ import pytest
 from pipeline_specification import CASES, History, Row, Walk
 from pipeline_specification.history import FIELDS
 
-from highwater_pipeline.schemas import NODE_EVENT, ROW
-from highwater_pipeline.settings import NOTHING_PROMISED, PromisedSettings, TopicPromise
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.specification import Decisions, Machine, Refusal, StretchMachine, stretches
-from highwater_pipeline.view import View
+from highwater_pipeline.tables.schemas import NODE_EVENT, ROW
+from highwater_pipeline.tables.settings import NOTHING_PROMISED, PromisedSettings, TopicPromise
 
 PROMISES = PromisedSettings([0, 300], [TopicPromise(min_isr=2), TopicPromise(min_isr=3)], 10)
 

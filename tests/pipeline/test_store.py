@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from highwater_pipeline import store, stored_table
-from highwater_pipeline.files import BadTableError
+from highwater_pipeline.arrow.merged_rows import MergedRows
 from highwater_pipeline.in_process import check_run, check_stored
-from highwater_pipeline.merged_rows import MergedRows
-from highwater_pipeline.partial_directory import partial_directory
-from highwater_pipeline.partition_tables import RunFacts, split
-from highwater_pipeline.schemas import BY_PARTITION, WHOLE
-from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
-from highwater_pipeline.tables import open_run
+from highwater_pipeline.partitions import store, stored_table
+from highwater_pipeline.partitions.partial_directory import partial_directory
+from highwater_pipeline.partitions.partition_tables import RunFacts, split
+from highwater_pipeline.partitions.store import open_stored_run, read_unit, stored_runs, write_units
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.run_tables import open_run
+from highwater_pipeline.tables.schemas import BY_PARTITION, WHOLE
 
 
 def test_units_come_back(story: Any, tmp_path: Path) -> None:

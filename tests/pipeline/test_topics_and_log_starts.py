@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from highwater_pipeline.anomalies import CHECKS
 from highwater_pipeline.checks.promises import LOG_START_MOVED
 from highwater_pipeline.in_process import check_run
-from highwater_pipeline.rows import MicroOp
+from highwater_pipeline.tables.rows import MicroOp
 
 P0 = "orders-0"
 IDS = [f"{number:032x}" for number in (7, 3, 5)]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_pipeline.view import View
+from highwater_pipeline.arrow.view import View
 
 SCHEMA = pa.schema(
     [("number", pa.int64()), ("word", pa.string()), ("flag", pa.bool_()), ("members", pa.list_(pa.int64()))]

@@ -25,11 +25,11 @@ from highwater_chaos.run.recorder.messages import ENCODE, Begin, Done, Finish, F
 from highwater_chaos.run.recorder.process import Conversion
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.history_files import HistoryWriter, MergedHistory
-from highwater_pipeline.files import BadTableError, lines_in_parts
 from highwater_pipeline.in_process import check_run, check_stored
-from highwater_pipeline.recording import LARGE_TABLES, RunWriter, recorded_units
-from highwater_pipeline.settings import STRICTEST
-from highwater_pipeline.tables import about_run, open_run
+from highwater_pipeline.partitions.recording import LARGE_TABLES, RunWriter, recorded_units
+from highwater_pipeline.tables.files import BadTableError, lines_in_parts
+from highwater_pipeline.tables.run_tables import about_run, open_run
+from highwater_pipeline.tables.settings import STRICTEST
 from highwater_runtime.ports.trace import HighWatermarkAdvanced, NodeStarted
 
 RUN = "a run"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.report.files import RunFiles
-from highwater_pipeline.rows import EVENT_FIELDS
+from highwater_pipeline.tables.rows import EVENT_FIELDS
 
 sys.path.insert(0, str(Path(__file__).parent))  # for ``import headless_browser``
 

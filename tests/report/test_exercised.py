@@ -14,7 +14,7 @@ from highwater_chaos.cli import execute
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.report.vacuity import exercised
 from highwater_chaos.run.exercised import Exercised, exercised_text
-from highwater_pipeline.recorded_events import EVERY_KIND
+from highwater_pipeline.tables.recorded_events import EVERY_KIND
 
 SAME_BROKER_TWICE = """
 # The second fault takes the follower that hangs, and is not in the ISR.

@@ -16,8 +16,8 @@ from table_files import parse_jsonl
 from highwater_chaos.report.files import TableRows
 from highwater_chaos.report.timeline import BUCKETS, fault_label, timeline_of
 from highwater_chaos.report.tracks import Drawn, Folder, Track, draw
-from highwater_pipeline import files
-from highwater_pipeline.rows import NODE_EVENT_ROWS
+from highwater_pipeline.tables import files
+from highwater_pipeline.tables.rows import NODE_EVENT_ROWS
 
 MS = 1_000_000
 

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from highwater_pipeline.files import _parse, jsonl_parts, parquet_parts
-from highwater_pipeline.rows import RowKind
+from highwater_pipeline.tables.files import _parse, jsonl_parts, parquet_parts
+from highwater_pipeline.tables.rows import RowKind
 
 
 def read_jsonl(path: Path, kind: RowKind[Any], run_id: str) -> pa.Table:

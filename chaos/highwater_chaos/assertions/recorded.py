@@ -26,7 +26,7 @@ from highwater_chaos.promql.language import Expression, Labels, Selector
 from highwater_chaos.promql.parse import parse
 from highwater_chaos.promql.series import Series, SeriesStore
 from highwater_chaos.promql.vectors import EvaluationError
-from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
+from highwater_pipeline.arrow import without_pandas  # noqa: F401 - before the first array
 
 LOOKBACK_MS: Final = 5_000
 """Nodes are sampled every second."""

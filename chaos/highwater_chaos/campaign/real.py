@@ -24,7 +24,7 @@ from highwater_chaos.experiment.on_apache_kafka import on_apache_kafka
 from highwater_chaos.faults import kind_named
 from highwater_chaos.verdict.checked_run import run_and_check
 from highwater_chaos.verdict.stored import HasRegistersError, store_run
-from highwater_pipeline.remote import located
+from highwater_pipeline.tables.remote import located
 from highwater_runtime.seeds import derive_random
 
 REAL: Final = "local"

@@ -15,7 +15,7 @@ from typing import Final
 
 from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.campaign.store import JOURNAL, PLAN, BadCampaignError
-from highwater_pipeline.remote import RemotePath
+from highwater_pipeline.tables.remote import RemotePath
 
 PIECE: Final = 20
 SECONDS: Final = 5.0

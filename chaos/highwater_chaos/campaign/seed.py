@@ -27,7 +27,7 @@ from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.verdict.checked_run import run_and_forget
 from highwater_chaos.verdict.stored import HasRegistersError, store_run
-from highwater_pipeline.remote import located
+from highwater_pipeline.tables.remote import located
 from highwater_pipeline.transitions import transitions_of
 from highwater_runtime.sim import freeze_collector
 from highwater_runtime.sim.garbage import THRESHOLDS
@@ -38,7 +38,7 @@ _GRACE_SECONDS: Final = 10
 """How long a seed that was interrupted may take to stop, before its process is ended."""
 _IMPORTED_LATE: Final = (
     "highwater_chaos.backends.sim_cluster",
-    "highwater_pipeline.store",
+    "highwater_pipeline.partitions.store",
     "highwater_pipeline.checks",
 )
 """What the first seed would import, with NumPy and PyArrow."""

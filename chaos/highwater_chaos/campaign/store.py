@@ -31,7 +31,7 @@ from highwater_chaos.base.distribution import installed_version
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.run.run_id import new_run_id
-from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
+from highwater_pipeline.arrow import without_pandas  # noqa: F401 - before the first array
 
 PLAN: Final = "campaign.json"
 JOURNAL: Final = "journal.jsonl"

@@ -24,7 +24,7 @@ from highwater_chaos.cli.shipped import files_of, shipped_names_beginning
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import problems_of, switch_problem
 from highwater_chaos.schedule.capability import missing_capabilities
-from highwater_pipeline.remote import AnyPath, BadAddressError, located
+from highwater_pipeline.tables.remote import AnyPath, BadAddressError, located
 from highwater_runtime.ports import SECOND
 from highwater_runtime.switches import SWITCHES
 

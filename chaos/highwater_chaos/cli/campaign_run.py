@@ -37,8 +37,8 @@ from highwater_chaos.cli.progress import Progress as ProgressShown
 from highwater_chaos.cli.watching import served
 from highwater_chaos.monitoring import CampaignMetrics
 from highwater_pipeline.java import JavaNotFoundError
-from highwater_pipeline.remote import AnyPath, NotReachedError, located
-from highwater_pipeline.store import runs_of
+from highwater_pipeline.partitions.store import runs_of
+from highwater_pipeline.tables.remote import AnyPath, NotReachedError, located
 from highwater_pipeline.transitions import CATALOGUE, unreached
 
 _INTERRUPTED: Final = " The campaign was interrupted."

@@ -36,16 +36,16 @@ from highwater_chaos.verdict.check import check_recordings, check_recordings_on_
 from highwater_chaos.verdict.stored import explanation_of_stored
 from highwater_chaos.verdict.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
-from highwater_pipeline.files import BadTableError, write_parquet
 from highwater_pipeline.in_process import check_log_and_registers, check_run, check_stored
 from highwater_pipeline.java import JavaNotFoundError
-from highwater_pipeline.jepsen import open_jepsen
+from highwater_pipeline.jepsen.history import open_jepsen
 from highwater_pipeline.linearizability import check_registers
-from highwater_pipeline.recordings import UNITS, run_label
-from highwater_pipeline.remote import AnyPath
-from highwater_pipeline.settings import EVERY_TOPIC, UNKNOWN, Acks, Settings
-from highwater_pipeline.store import Home, RunName, is_stored_run, open_run_at, open_stored_run
-from highwater_pipeline.tables import in_memory, load_run, open_run
+from highwater_pipeline.partitions.store import Home, RunName, is_stored_run, open_run_at, open_stored_run
+from highwater_pipeline.tables.files import BadTableError, write_parquet
+from highwater_pipeline.tables.recordings import UNITS, run_label
+from highwater_pipeline.tables.remote import AnyPath
+from highwater_pipeline.tables.run_tables import in_memory, load_run, open_run
+from highwater_pipeline.tables.settings import EVERY_TOPIC, UNKNOWN, Acks, Settings
 from highwater_pipeline.verdict import RunVerdict
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}

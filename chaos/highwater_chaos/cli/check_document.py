@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from highwater_pipeline.remote import AnyPath
+from highwater_pipeline.tables.remote import AnyPath
 from highwater_pipeline.verdict import RunVerdict
 
 Valid = Literal[True, False, "unknown"]

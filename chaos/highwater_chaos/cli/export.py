@@ -14,7 +14,7 @@ from highwater_chaos.cli.output import check_output
 from highwater_chaos.cli.recorded import ensure_unchanged
 from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.verdict.check import export_run
-from highwater_pipeline.files import BadTableError
+from highwater_pipeline.tables.files import BadTableError
 
 
 def export(

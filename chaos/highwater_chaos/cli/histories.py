@@ -12,9 +12,9 @@ from typing import Final
 from highwater_chaos.base.scratch import ScratchDirectory
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run.summary import is_run_directory
-from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
-from highwater_pipeline.remote import AnyPath, BadAddressError, RemotePath, located, parent_of_pattern
-from highwater_pipeline.store import earlier_runs, files_of, is_of_store, is_store, is_stored_run, runs_of
+from highwater_pipeline.partitions.store import earlier_runs, files_of, is_of_store, is_store, is_stored_run, runs_of
+from highwater_pipeline.tables.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, UNITS
+from highwater_pipeline.tables.remote import AnyPath, BadAddressError, RemotePath, located, parent_of_pattern
 
 _LEVELS: Final = 2
 """How far below a directory runs are looked for: ``runs/campaign/run``."""

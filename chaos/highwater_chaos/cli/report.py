@@ -14,7 +14,7 @@ from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.report.files import BadRunFileError
 from highwater_chaos.report.page import write_report
 from highwater_chaos.run.manifest import update_manifest
-from highwater_pipeline.recordings import RUN_FILE
+from highwater_pipeline.tables.recordings import RUN_FILE
 
 REPORT: Final = "report.html"
 

@@ -14,10 +14,10 @@ from highwater_chaos.run.directory import NO_ROOM, CannotWriteError
 from highwater_chaos.run.manifest import BadSummaryError
 from highwater_chaos.run.summary import is_run_directory
 from highwater_chaos.verdict.stored import store_run
-from highwater_pipeline.files import BadTableError
-from highwater_pipeline.remote import AnyPath, BadAddressError, located
-from highwater_pipeline.store import is_stored_run, write_units
-from highwater_pipeline.tables import open_run
+from highwater_pipeline.partitions.store import is_stored_run, write_units
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.remote import AnyPath, BadAddressError, located
+from highwater_pipeline.tables.run_tables import open_run
 
 
 def store(

@@ -12,10 +12,10 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.report.leader_changes import ReplicaChange, last_epochs, leader_changes
-from highwater_pipeline.export import rows_of
-from highwater_pipeline.files import parquet_parts
-from highwater_pipeline.recordings import NODE_EVENTS_FILE
-from highwater_pipeline.rows import NODE_EVENT_ROWS
+from highwater_pipeline.tables.export import rows_of
+from highwater_pipeline.tables.files import parquet_parts
+from highwater_pipeline.tables.recordings import NODE_EVENTS_FILE
+from highwater_pipeline.tables.rows import NODE_EVENT_ROWS
 
 _HEAD: Final = ("run", "truncation", "partition", "epoch", "broker", "role", "before", "cut to", "after", "divergence")
 

@@ -18,7 +18,7 @@ from highwater_chaos.run.recorder import FROM_BYTES, Recorder
 from highwater_chaos.run.table_format import TableFormat
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
-from highwater_pipeline.recordings import run_label
+from highwater_pipeline.tables.recordings import run_label
 from highwater_runtime.ports import SECOND
 
 _SAMPLE_NS: Final = 1 * SECOND

@@ -52,8 +52,8 @@ from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
-from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
-from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables.recorded_events import EVERY_KIND, RecordedEvents
+from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.ports import SECOND
 
 CATCH_UP_NS: Final = 30 * SECOND

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final
 from zlib import crc32
 
-from highwater_pipeline.settings import is_tombstone
+from highwater_pipeline.tables.settings import is_tombstone
 from highwater_runtime.log.records import Record
 
 HEADER: Final = "sent"

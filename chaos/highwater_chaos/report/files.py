@@ -20,13 +20,13 @@ import pyarrow.parquet as pq
 
 from highwater_chaos.run.exercised import Exercised
 from highwater_chaos.run.manifest import has_manifest
-from highwater_pipeline.arrays import Bools
-from highwater_pipeline.export import rows_of
-from highwater_pipeline.files import BadTableError, jsonl_parts, parquet_parts
-from highwater_pipeline.recorded_events import RecordedEvents
-from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RECORDED_EVENTS_FILE, RUN_FILE
-from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
-from highwater_pipeline.rows import Row as Typed
+from highwater_pipeline.arrow.arrays import Bools
+from highwater_pipeline.tables.export import rows_of
+from highwater_pipeline.tables.files import BadTableError, jsonl_parts, parquet_parts
+from highwater_pipeline.tables.recorded_events import RecordedEvents
+from highwater_pipeline.tables.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, RECORDED_EVENTS_FILE, RUN_FILE
+from highwater_pipeline.tables.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
+from highwater_pipeline.tables.rows import Row as Typed
 
 Row = Mapping[str, Any]
 _SHOWN: Final = 160

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.report.files import BadRunFileError, Row
-from highwater_pipeline.files import BadTableError
-from highwater_pipeline.tables import open_run
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.run_tables import open_run
 
 STATES: Final = "leaders and ISRs"
 REFUSED: Final = "refused proposals of the leader"

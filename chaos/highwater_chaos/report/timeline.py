@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from highwater_chaos.experiment.faults import Effect, effect_of
 from highwater_chaos.report.files import Row, RunFiles, TableRows
-from highwater_pipeline.arrays import Bools
+from highwater_pipeline.arrow.arrays import Bools
 
 BUCKETS = 300
 """Columns of throughput and latency over the whole run."""

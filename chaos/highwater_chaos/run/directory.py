@@ -21,12 +21,12 @@ from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_chaos.run.result import RunResult
 from highwater_chaos.run.table_format import TableFormat
-from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
-from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
+from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.portable import PortableError
 
 if TYPE_CHECKING:
-    from highwater_pipeline.remote import AnyPath
+    from highwater_pipeline.tables.remote import AnyPath
 
 _OWNED: Final = "harness-lives.lock"
 """A file of a spool directory that its harness holds a lock on, as long as it lives."""

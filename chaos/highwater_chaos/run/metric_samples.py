@@ -81,7 +81,7 @@ def _schema() -> pa.Schema:
 def _table(rows: Sequence[MetricRow]) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - see above
 
-    from highwater_pipeline import without_pandas  # noqa: F401, PLC0415 - before the first array
+    from highwater_pipeline.arrow import without_pandas  # noqa: F401, PLC0415 - before the first array
 
     no_labels: list[tuple[str, str]] = []
     columns: dict[str, list[Any]] = {

@@ -22,7 +22,7 @@ from highwater_chaos.experiment.properties import (
     topics_at_first,
 )
 from highwater_chaos.faults import FaultRecord
-from highwater_pipeline.settings import EVERY_TOPIC, Period, TopicPromise, least_limit
+from highwater_pipeline.tables.settings import EVERY_TOPIC, Period, TopicPromise, least_limit
 from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS, TOPIC_PROPERTIES
 from highwater_runtime.metadata.topic_names import GROUP_OFFSETS_TOPIC
 

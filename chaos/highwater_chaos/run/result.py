@@ -14,7 +14,7 @@ from highwater_chaos.run.load import Load
 from highwater_chaos.run.promised import Changes
 from highwater_chaos.run.settings import settings_of
 from highwater_chaos.workload.history import Operation
-from highwater_pipeline.settings import Settings
+from highwater_pipeline.tables.settings import Settings
 
 if TYPE_CHECKING:  # what runs: a process that judges a recorded run does without
     from highwater_chaos.backends.protocol import InvariantViolation

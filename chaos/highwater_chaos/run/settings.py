@@ -1,4 +1,4 @@
-"""From an experiment to the settings on which promises to clients depend (``highwater_pipeline.settings``)."""
+"""From an experiment to the settings on which promises to clients depend (``highwater_pipeline.tables.settings``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from highwater_chaos.experiment.properties import (
 )
 from highwater_chaos.faults import Fault
 from highwater_chaos.run.promised import Changes, promised
-from highwater_pipeline.settings import DEFAULT_PRODUCER_EXPIRATION_MS, EVERY_TOPIC, Settings
+from highwater_pipeline.tables.settings import DEFAULT_PRODUCER_EXPIRATION_MS, EVERY_TOPIC, Settings
 from highwater_runtime.config import NodeConfig
 
 

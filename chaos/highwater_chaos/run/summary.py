@@ -24,9 +24,9 @@ from highwater_chaos.run.features import Feature
 from highwater_chaos.run.load import Load
 from highwater_chaos.run.manifest import MANIFEST_FILE, BadSummaryError, digest_of, has_manifest, make_manifest, verify
 from highwater_chaos.run.result import RunResult, settings_of_run
-from highwater_pipeline.recordings import OPERATIONS_FILE, RUN_FILE, UNITS, run_label
-from highwater_pipeline.remote import AnyPath
-from highwater_pipeline.settings import Settings
+from highwater_pipeline.tables.recordings import OPERATIONS_FILE, RUN_FILE, UNITS, run_label
+from highwater_pipeline.tables.remote import AnyPath
+from highwater_pipeline.tables.settings import Settings
 
 _EXPERIMENT: Final = "experiment.yaml"
 _WRITTEN_BY_RUNS: Final = (_EXPERIMENT, RUN_FILE, "faults.jsonl", "phases.jsonl", "verdict.json", "metrics", "logs")

@@ -9,10 +9,10 @@ from highwater_chaos.base.lines import OfFiles
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.run.recorder.dump import DumpFile
 from highwater_chaos.run.result import RunResult, settings_of_run
-from highwater_pipeline.files import lines_in_parts
-from highwater_pipeline.recording import LARGE_TABLES, RunWriter
-from highwater_pipeline.recordings import run_label
-from highwater_pipeline.tables import about_run
+from highwater_pipeline.partitions.recording import LARGE_TABLES, RunWriter
+from highwater_pipeline.tables.files import lines_in_parts
+from highwater_pipeline.tables.recordings import run_label
+from highwater_pipeline.tables.run_tables import about_run
 
 
 def finish_tables(directory: Path, experiment: ChaosExperiment, result: RunResult) -> bool:

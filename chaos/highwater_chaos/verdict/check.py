@@ -19,8 +19,8 @@ from highwater_chaos.run.manifest import update_manifest
 from highwater_chaos.run.summary import list_recordings, read_summary
 from highwater_chaos.verdict.junit import write_junit
 from highwater_chaos.verdict.verdict import verdict_of
-from highwater_pipeline.recordings import OPERATIONS_FILE, UNITS
-from highwater_pipeline.remote import AnyPath
+from highwater_pipeline.tables.recordings import OPERATIONS_FILE, UNITS
+from highwater_pipeline.tables.remote import AnyPath
 from highwater_pipeline.verdict import RunVerdict
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def export_run(directory: Path, parent: Path) -> Path:
         CannotWriteError: ``parent`` cannot be written to.
     """
     # Imported here: few runs are exported.
-    from highwater_pipeline.export import lines_of  # noqa: PLC0415
-    from highwater_pipeline.files import BadTableError  # noqa: PLC0415
-    from highwater_pipeline.recording import LARGE_TABLES  # noqa: PLC0415
+    from highwater_pipeline.partitions.recording import LARGE_TABLES  # noqa: PLC0415
+    from highwater_pipeline.tables.export import lines_of  # noqa: PLC0415
+    from highwater_pipeline.tables.files import BadTableError  # noqa: PLC0415
 
     read_summary(directory)
     if not (directory / f"{OPERATIONS_FILE}.parquet").exists():

@@ -17,12 +17,12 @@ from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ExperimentSpec, load_experiment
 from highwater_chaos.run.summary import RunSummary, read_summary
 from highwater_chaos.verdict.verdict import is_judged
-from highwater_pipeline.remote import AnyPath
+from highwater_pipeline.tables.remote import AnyPath
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from highwater_pipeline.partition_tables import RunFacts
+    from highwater_pipeline.partitions.partition_tables import RunFacts
 
 
 class HasRegistersError(UserError):
@@ -43,8 +43,8 @@ def store_run(
         FileExistsError: the store has that run already.
         BadSummaryError, BadTableError: the run directory is not whole.
     """
-    from highwater_pipeline.partition_tables import split  # noqa: PLC0415
-    from highwater_pipeline.store import Home, RunName, open_run_at, write_units  # noqa: PLC0415
+    from highwater_pipeline.partitions.partition_tables import split  # noqa: PLC0415
+    from highwater_pipeline.partitions.store import Home, RunName, open_run_at, write_units  # noqa: PLC0415
 
     spec = load_experiment(directory / "experiment.yaml").spec
     if spec.workload.metadata is not None:
@@ -86,7 +86,7 @@ def explanation_of_stored(directory: AnyPath, found: Mapping[str, Any]) -> str |
     Raises:
         BadTableError: a table of the store is not the one that was written.
     """
-    from highwater_pipeline.store import read_whole  # noqa: PLC0415
+    from highwater_pipeline.partitions.store import read_whole  # noqa: PLC0415
 
     rows, states, examples = (read_whole(directory, name).to_pylist() for name in ("runs", "verdicts", "findings"))
     anomalies = found["anomalies"]
@@ -103,11 +103,11 @@ def whole_tables(
     directory: Path, summary: RunSummary, verdict: Mapping[str, Any] | None
 ) -> dict[str, Iterable[pa.Table]]:
     """The tables of a run directory that are not split by partition
-    (:data:`~highwater_pipeline.schemas.WHOLE`); ``verdict`` as in :func:`store_run`."""
+    (:data:`~highwater_pipeline.tables.schemas.WHOLE`); ``verdict`` as in :func:`store_run`."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    from highwater_pipeline.schemas import METRIC_SAMPLES, WHOLE  # noqa: PLC0415
+    from highwater_pipeline.tables.schemas import METRIC_SAMPLES, WHOLE  # noqa: PLC0415
 
     file = directory / "verdict.json"
     if verdict is None:

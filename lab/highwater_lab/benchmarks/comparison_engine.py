@@ -32,7 +32,7 @@ def counts(engine: str, store: Path, *, master: str, threads: int) -> Counts:
     if engine == "polars":
         return polars_counts(store)
     from highwater_pipeline.in_process import check_stored  # noqa: PLC0415 - the others need none of it
-    from highwater_pipeline.store import stored_runs  # noqa: PLC0415
+    from highwater_pipeline.partitions.store import stored_runs  # noqa: PLC0415
 
     runs = [replace(run, checks=FIVE if "five" in engine else None) for run in stored_runs(store)]
     if "Spark" in engine:

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from highwater_pipeline.arrays import is_in
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import RunFacts
-from highwater_pipeline.schemas import BY_PARTITION, WHOLE
-from highwater_pipeline.settings import Settings
-from highwater_pipeline.store import Home, marks
-from highwater_pipeline.stored_table import table_writer
+from highwater_pipeline.arrow.arrays import is_in
+from highwater_pipeline.partitions.partition_tables import RunFacts
+from highwater_pipeline.partitions.store import Home, marks
+from highwater_pipeline.partitions.stored_table import table_writer
+from highwater_pipeline.tables.micro_operations import OK
+from highwater_pipeline.tables.schemas import BY_PARTITION, WHOLE
+from highwater_pipeline.tables.settings import Settings
 
 BATCH = 10
 OPERATIONS_PER_BATCH = BATCH + 1

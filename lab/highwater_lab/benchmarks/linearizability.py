@@ -30,10 +30,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from highwater_pipeline.files import write_parquet
 from highwater_pipeline.linearizability import Limits, check_registers
-from highwater_pipeline.rows import OPERATION_ROWS, MicroOp, Operation, OperationType
-from highwater_pipeline.tables import RunTables
+from highwater_pipeline.tables.files import write_parquet
+from highwater_pipeline.tables.rows import OPERATION_ROWS, MicroOp, Operation, OperationType
+from highwater_pipeline.tables.run_tables import RunTables
 
 UNKNOWN = 0.05
 VALUES = ("unique", "twice", "few")

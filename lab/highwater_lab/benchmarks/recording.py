@@ -154,7 +154,7 @@ def end_with_json_lines(folder: Path) -> None:
     from highwater_chaos.base.lines import FileLines  # noqa: PLC0415
     from highwater_chaos.workload.history_files import MergedHistory  # noqa: PLC0415
     from highwater_pipeline.in_process import check_run  # noqa: PLC0415
-    from highwater_pipeline.tables import open_run  # noqa: PLC0415
+    from highwater_pipeline.tables.run_tables import open_run  # noqa: PLC0415
 
     print("JSON Lines", flush=True)
     with tempfile.TemporaryDirectory(dir=folder) as made:
@@ -186,8 +186,8 @@ def end_with_parquet(folder: Path) -> None:
     from highwater_chaos.run.recorder import Recorder  # noqa: PLC0415
     from highwater_chaos.run.recorder.dump import DumpFile  # noqa: PLC0415
     from highwater_pipeline.in_process import check_stored  # noqa: PLC0415
-    from highwater_pipeline.recording import recorded_units  # noqa: PLC0415
-    from highwater_pipeline.settings import UNKNOWN  # noqa: PLC0415
+    from highwater_pipeline.partitions.recording import recorded_units  # noqa: PLC0415
+    from highwater_pipeline.tables.settings import UNKNOWN  # noqa: PLC0415
 
     print("Parquet", flush=True)
     with tempfile.TemporaryDirectory(dir=folder) as made:

@@ -1,6 +1,6 @@
 """Check kernels: pure functions from the tables of one partition to anomalies. One family of checks a module.
 
-A kernel sees the :class:`~highwater_pipeline.partition_tables.PartitionTables` of one partition, works on whole columns
+A kernel sees the ``PartitionTables`` of one partition, works on whole columns
 (Arrow, NumPy) and returns what it found. It knows nothing of Spark, files or runs: :func:`check_partition`, or
 :func:`check_partitions` for all partitions of a run in memory, is all that a scheduler calls.
 
@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST, RUN_CHECKS
-from highwater_pipeline.arrays import Bools
+from highwater_pipeline.arrow.arrays import Bools
 from highwater_pipeline.checks import prefilter
 from highwater_pipeline.checks.altered import altered, altered_prefilter
 from highwater_pipeline.checks.causes import in_causal_order
@@ -41,8 +41,8 @@ from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
 from highwater_pipeline.checks.stale_join import stale_isr_join
 from highwater_pipeline.checks.strays import live_partition_deleted, stray_partition
-from highwater_pipeline.partition_tables import PartitionTables, RunFacts, SplitRun, alone
-from highwater_pipeline.partitions import Partitions
+from highwater_pipeline.partitions.partition_tables import PartitionTables, RunFacts, SplitRun, alone
+from highwater_pipeline.partitions.small_partitions import Partitions
 from highwater_pipeline.verdict import Finding, PartitionFindings, has_needed_events, selected, together
 
 Kernel = Callable[[PartitionTables], Finding]

@@ -23,14 +23,14 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import NOTHING, SHOWN, WHO, bools, finding, ints, listing, rows_of, who
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.partitions import Partitions
-from highwater_pipeline.settings import INTERNAL_TOPICS
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.partitions.small_partitions import Partitions
+from highwater_pipeline.tables.micro_operations import OK
+from highwater_pipeline.tables.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
-from highwater_pipeline.view import View
 
 _OF_READS: Final = ("offset", "value", "altered", "is_poll", "outcome", "row", *WHO)
 _OF_DUMPS: Final = ("offset", "value", "altered", "row", "broker")

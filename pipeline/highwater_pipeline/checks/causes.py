@@ -33,13 +33,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints
-from highwater_pipeline.causal_order import causal_order
+from highwater_pipeline.arrow.arrays import Ints
+from highwater_pipeline.arrow.view import View
+from highwater_pipeline.checks.causal_order import causal_order
 from highwater_pipeline.checks.columns import broker_of, codes, ints, is_any
 from highwater_pipeline.checks.generations import topic_of_events
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.settings import Settings
-from highwater_pipeline.view import View
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.settings import Settings
 
 Event = dict[str, Any]
 

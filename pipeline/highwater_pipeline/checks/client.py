@@ -25,16 +25,16 @@ from typing import Final, Protocol
 import numpy as np
 from msgspec import structs
 
-from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.client_topics import ClientTopic, client_topics
 from highwater_pipeline.checks.columns import SHOWN, WHO, Numbering, finding, listing, rows_of
 from highwater_pipeline.checks.duplicate import Duplicates
 from highwater_pipeline.checks.order import PollOrder, SendOrder
 from highwater_pipeline.checks.promises import Promised, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen, VersionOrder
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, together
-from highwater_pipeline.view import View
 
 _KEYS: Final = {"row": None, "invoke_row": 0, "offset": 0, "value": None}
 """The columns by whose ranges a history is gone through, in this order, and the least number that counts."""

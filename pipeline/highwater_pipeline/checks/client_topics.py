@@ -26,14 +26,14 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, ranked_values
+from highwater_pipeline.arrow.arrays import Bools, Ints, ranked_values
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import bools, codes, ints, is_any
 from highwater_pipeline.checks.generations import topic_of_events
 from highwater_pipeline.checks.lineages import breaks, of_former_lineage
 from highwater_pipeline.checks.promises import Appends, recorded
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.view import View
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.micro_operations import OK
 
 ANY_NUMBER: Final = 1 << 40
 """Of attempts: it is not known how many there were."""

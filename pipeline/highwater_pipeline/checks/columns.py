@@ -9,10 +9,10 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, ranked_values
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.arrow.arrays import Bools, Ints, ranked_values
+from highwater_pipeline.arrow.view import View
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
-from highwater_pipeline.view import View
 
 Columns = TypeVar("Columns", bound=Any)
 """A frozen dataclass of arrays of one length, with slots."""

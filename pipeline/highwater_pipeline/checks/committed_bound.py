@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from highwater_pipeline.checks.columns import codes, is_any
 from highwater_pipeline.checks.version_order import Seen
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 
 
 def committed_bound(unit: PartitionTables) -> int:

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import (
     NOTHING,
     SHOWN,
@@ -45,10 +46,9 @@ from highwater_pipeline.checks.committed_offsets import loss_by_offsets
 from highwater_pipeline.checks.lineages import breaks
 from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, log_start_of
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.micro_operations import OK
 from highwater_pipeline.verdict import Example, Finding, judges_by_offsets
-from highwater_pipeline.view import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct_first, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct_first, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import (
     NOTHING,
     broker_of,
@@ -29,10 +30,9 @@ from highwater_pipeline.checks.columns import (
     rows_of,
 )
 from highwater_pipeline.checks.log_starts import own_log_starts
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.settings import INTERNAL_TOPICS
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import Example, Finding
-from highwater_pipeline.view import View
 
 _NEVER: Final = int(np.iinfo(np.int64).max)
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct
 from highwater_pipeline.checks.columns import (
     NOTHING,
     broker_of,
@@ -31,7 +31,7 @@ from highwater_pipeline.checks.columns import (
     of_kind,
     rows_of,
 )
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, together
 
 

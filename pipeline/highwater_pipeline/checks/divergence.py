@@ -34,7 +34,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from highwater_pipeline.arrays import Bools, Ints, distinct, distinct_first, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, distinct_first, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import (
     NOTHING,
     Numbering,
@@ -52,10 +53,9 @@ from highwater_pipeline.checks.committed_bound import committed_bound
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, recorded
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.settings import INTERNAL_TOPICS
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, together
-from highwater_pipeline.view import View
 
 NO_VALUE: Final = int(np.iinfo(np.int64).min)
 NO_END: Final = int(np.iinfo(np.int64).max)

@@ -34,15 +34,15 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.client_topics import ANY_NUMBER
 from highwater_pipeline.checks.columns import SHOWN, codes, finding, ints, is_any, listing, of_kind, order_by, rows_of
 from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, together
-from highwater_pipeline.view import View
 
 _LIFE: Final = ("log-loaded", "log-truncated", LOG_START_MOVED)
 _APPENDS: Final = ("log-appended", "batch-committed")

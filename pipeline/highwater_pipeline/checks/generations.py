@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints, distinct
+from highwater_pipeline.arrow.arrays import Ints, distinct
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import broker_of, codes, ints, is_any, is_zookeeper, last_known
-from highwater_pipeline.partition_tables import CLUSTER_EVENTS, PartitionTables
-from highwater_pipeline.view import View
+from highwater_pipeline.partitions.partition_tables import CLUSTER_EVENTS, PartitionTables
 
 _ROLES = ("became-leader", "became-follower")
 

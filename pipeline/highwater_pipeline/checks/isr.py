@@ -18,10 +18,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrow.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import NOTHING, codes, finding, ints, last_known, rows_of
 from highwater_pipeline.checks.replay import Replay, log_end_offset
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 
 

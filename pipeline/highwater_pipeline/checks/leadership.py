@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from highwater_pipeline.arrow.view import CHUNK, View
 from highwater_pipeline.checks.columns import (
     NOTHING,
     codes,
@@ -19,10 +20,9 @@ from highwater_pipeline.checks.columns import (
     once,
     rows_of,
 )
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.partitions import ranked
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.partitions.small_partitions import ranked
 from highwater_pipeline.verdict import Example, Finding
-from highwater_pipeline.view import CHUNK, View
 from highwater_runtime.model.decisions import Decided, is_led_from_outside
 from highwater_runtime.model.leaders import Claim, HighWatermarks, Leaders, Move
 

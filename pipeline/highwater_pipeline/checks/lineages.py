@@ -11,11 +11,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrow.arrays import Bools, Ints
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import broker_of, ints, is_any
 from highwater_pipeline.checks.promises import expand, recorded
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.view import View
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_runtime.model.breaks import Breaks
 from highwater_runtime.model.decisions import Decided
 

@@ -9,10 +9,10 @@ have heard of the deletion. Apache Kafka does the same (4.3: ``LeaderEpochFileCa
 
 from __future__ import annotations
 
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import broker_of, ints, is_any, of_kind, once
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.view import View
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 
 
 def latest_log_start(unit: PartitionTables) -> int | None:

@@ -17,13 +17,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Ints, distinct, is_in
 from highwater_pipeline.checks.client_topics import client_topics
 from highwater_pipeline.checks.columns import dumped_records, ints
 from highwater_pipeline.checks.lineages import breaks
 from highwater_pipeline.checks.promises import Promised
 from highwater_pipeline.checks.version_order import YES, Seen
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Finding
 
 

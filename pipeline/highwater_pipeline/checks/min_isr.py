@@ -24,8 +24,8 @@ import numpy as np
 from highwater_pipeline.checks.columns import NOTHING, finding, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.promises import recorded, seen_of
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.micro_operations import OK
 from highwater_pipeline.verdict import Example, Finding
 from highwater_runtime.model.in_sync import too_few_in_sync
 

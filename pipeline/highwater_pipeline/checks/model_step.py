@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools
+from highwater_pipeline.arrow.arrays import Bools
 from highwater_pipeline.checks.columns import (
     NOTHING,
     bools,
@@ -32,9 +32,8 @@ from highwater_pipeline.checks.columns import (
     who,
 )
 from highwater_pipeline.checks.promises import recorded
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import PartitionTables, RunFacts
-from highwater_pipeline.partitions import Partitions, highest_so_far, ranked
+from highwater_pipeline.partitions.partition_tables import PartitionTables, RunFacts
+from highwater_pipeline.partitions.small_partitions import Partitions, highest_so_far, ranked
 from highwater_pipeline.specification import (
     RULES,
     Decisions,
@@ -44,6 +43,7 @@ from highwater_pipeline.specification import (
     check_decisions,
     check_judgements,
 )
+from highwater_pipeline.tables.micro_operations import OK
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
 
 _FIELDS: Final = (

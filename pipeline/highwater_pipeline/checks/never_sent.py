@@ -23,7 +23,8 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import (
     NOTHING,
     SHOWN,
@@ -36,12 +37,11 @@ from highwater_pipeline.checks.columns import (
     rows_of,
 )
 from highwater_pipeline.checks.version_order import Seen
-from highwater_pipeline.micro_operations import start_rows
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.partitions import Grouped, Partitions, occur, ranked
-from highwater_pipeline.settings import INTERNAL_TOPICS
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.partitions.small_partitions import Grouped, Partitions, occur, ranked
+from highwater_pipeline.tables.micro_operations import start_rows
+from highwater_pipeline.tables.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, has_sends
-from highwater_pipeline.view import View
 
 _LATEST: Final = np.iinfo(np.int64).max
 _OF_READS: Final = ("value", "offset", "row", "outcome", "is_poll", *WHO)

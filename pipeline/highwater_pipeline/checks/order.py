@@ -26,7 +26,8 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import (
     WHO,
     bools,
@@ -41,10 +42,9 @@ from highwater_pipeline.checks.columns import (
 from highwater_pipeline.checks.producer_expiry import begins_within, may_be_forgotten
 from highwater_pipeline.checks.promises import Promised
 from highwater_pipeline.checks.version_order import NO, YES, Answers, Seen, VersionOrder
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.micro_operations import OK
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
-from highwater_pipeline.view import View
 
 
 @dataclass(frozen=True, slots=True)

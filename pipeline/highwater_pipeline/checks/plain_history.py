@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partitions import Grouped, Partitions, occur, ranked, repeated
+from highwater_pipeline.arrow.arrays import Bools, Ints
+from highwater_pipeline.partitions.small_partitions import Grouped, Partitions, occur, ranked, repeated
+from highwater_pipeline.tables.micro_operations import OK
 
 
 def not_plain(partitions: Partitions) -> Bools:

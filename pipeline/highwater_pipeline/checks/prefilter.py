@@ -16,14 +16,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct
 from highwater_pipeline.checks.columns import broker_of
 from highwater_pipeline.checks.divergence import NO_VALUE
 from highwater_pipeline.checks.sequence_gap import SEQUENCES
 from highwater_pipeline.checks.stale_join import registrations_in
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import RunFacts
-from highwater_pipeline.partitions import Grouped, Partitions, highest_so_far, latest, occur, ranked, repeated
+from highwater_pipeline.partitions.partition_tables import RunFacts
+from highwater_pipeline.partitions.small_partitions import (
+    Grouped,
+    Partitions,
+    highest_so_far,
+    latest,
+    occur,
+    ranked,
+    repeated,
+)
+from highwater_pipeline.tables.micro_operations import OK
 from highwater_runtime.model.decisions import Decided, is_led_from_outside
 from highwater_runtime.model.in_sync import UNKNOWN, joins_stale
 

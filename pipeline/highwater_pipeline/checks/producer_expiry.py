@@ -19,12 +19,12 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, is_in
 from highwater_pipeline.checks.columns import bools, ints, order_by
 from highwater_pipeline.checks.promises import Appends, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.settings import DEFAULT_PRODUCER_EXPIRATION_MS
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.settings import DEFAULT_PRODUCER_EXPIRATION_MS
 
 _NEVER: Final = np.iinfo(np.int64).max
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrow.arrays import Bools, Ints
 from highwater_pipeline.checks.columns import (
     NOTHING,
     codes,
@@ -26,9 +26,9 @@ from highwater_pipeline.checks.columns import (
     listing,
     rows_of,
 )
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.partitions import Partitions, latest, ranked, repeated
-from highwater_pipeline.settings import INTERNAL_TOPICS
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.partitions.small_partitions import Partitions, latest, ranked, repeated
+from highwater_pipeline.tables.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import Example, Finding
 
 _SHOWN: Final = 4

@@ -22,13 +22,13 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, is_in
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import dumped_records, ints, is_any, of_kind
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen
-from highwater_pipeline.micro_operations import FAIL, OK
-from highwater_pipeline.partition_tables import PartitionTables, RunFacts
-from highwater_pipeline.settings import Acks, is_tombstone
-from highwater_pipeline.view import View
+from highwater_pipeline.partitions.partition_tables import PartitionTables, RunFacts
+from highwater_pipeline.tables.micro_operations import FAIL, OK
+from highwater_pipeline.tables.settings import Acks, is_tombstone
 
 LOG_START_MOVED: Final = "log-start-moved"
 NO_OFFSETS: Final = np.zeros(0, np.int64)

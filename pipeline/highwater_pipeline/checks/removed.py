@@ -15,12 +15,12 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints, distinct, is_in
+from highwater_pipeline.arrow.arrays import Ints, distinct, is_in
 from highwater_pipeline.checks.client_topics import client_topics
 from highwater_pipeline.checks.columns import bools, ints, is_any, of_kind
 from highwater_pipeline.checks.promises import Promised
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.micro_operations import OK
 
 RETENTION: Final = "retention"
 DELETE_RECORDS: Final = "deleteRecords"

@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import codes, first_per, ints, is_any, is_zookeeper, last_known
-from highwater_pipeline.view import View
 
 
 class Replay:

@@ -22,16 +22,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import NOTHING, finding, ints, is_any, listing, of_kind, rows_of
 from highwater_pipeline.checks.committed_bound import committed_bound
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.log_starts import latest_log_start
 from highwater_pipeline.checks.promises import recorded
 from highwater_pipeline.checks.replay import Replay
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.settings import INTERNAL_TOPICS
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.settings import INTERNAL_TOPICS
 from highwater_pipeline.verdict import Example, Finding
-from highwater_pipeline.view import View
 
 _MARK: Final = ("broker", "ended", "offset", "start_offset", "found", "row")
 

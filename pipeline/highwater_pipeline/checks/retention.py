@@ -31,13 +31,13 @@ from typing import Final
 
 import numpy as np
 
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import NOTHING, bools, codes, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.promises import Appends
-from highwater_pipeline.micro_operations import OK
-from highwater_pipeline.partition_tables import PartitionTables
-from highwater_pipeline.settings import SLACK_NS, stricter_limit
+from highwater_pipeline.partitions.partition_tables import PartitionTables
+from highwater_pipeline.tables.micro_operations import OK
+from highwater_pipeline.tables.settings import SLACK_NS, stricter_limit
 from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
-from highwater_pipeline.view import View
 
 ALL_COMMITTED: Final = -1
 """DeleteRecords of that offset asks for everything below the high watermark."""

@@ -23,14 +23,14 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints, distinct, distinct_first
+from highwater_pipeline.arrow.arrays import Ints, distinct, distinct_first
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import NOTHING, finding, ints, joined, order_by, pick, rows_of
 from highwater_pipeline.checks.log_starts import known_log_starts
 from highwater_pipeline.checks.producer_expiry import may_be_forgotten
 from highwater_pipeline.checks.version_order import NO, YES
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, together
-from highwater_pipeline.view import View
 
 SEQUENCES = 2**31
 _SHOWN: Final = ("broker", "producer_id", "producer_epoch", "offset", "sequence", "row")

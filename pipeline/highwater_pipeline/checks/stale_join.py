@@ -20,7 +20,7 @@ import numpy as np
 
 from highwater_pipeline.checks.columns import NOTHING, finding, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding
 from highwater_runtime.model.decisions import Decided, is_outcome
 from highwater_runtime.model.in_sync import UNKNOWN, Registrations, claimed_epoch, joins_stale

@@ -31,10 +31,10 @@ from itertools import islice, pairwise
 from typing import Any, Final
 
 from highwater_pipeline.anomalies import NEEDED_EVENTS
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, of_kind, once, rows_of
-from highwater_pipeline.partition_tables import PartitionTables
+from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.verdict import Example, Finding, has_log_events
-from highwater_pipeline.view import View
 
 PROMISED_NS: Final = 10_000_000_000
 """How long a broker that runs may take to take away what is not assigned to it."""

@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from highwater_pipeline.arrays import Bools, Ints, distinct
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import WHO, Numbering, bools, ints, who
-from highwater_pipeline.micro_operations import FAIL, OK
-from highwater_pipeline.view import View
+from highwater_pipeline.tables.micro_operations import FAIL, OK
 
 Answers = npt.NDArray[np.int8]
 

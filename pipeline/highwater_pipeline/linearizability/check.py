@@ -17,9 +17,9 @@ from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks.columns import rows_of, who
 from highwater_pipeline.linearizability.decide import Decision, Limits, decide
 from highwater_pipeline.linearizability.registers import CAS, KINDS, READ, by_key, register_history, register_of
-from highwater_pipeline.micro_operations import FAIL, OK, OUTCOMES
-from highwater_pipeline.partition_tables import inconclusive_reasons
-from highwater_pipeline.tables import RunTables
+from highwater_pipeline.partitions.partition_tables import inconclusive_reasons
+from highwater_pipeline.tables.micro_operations import FAIL, OK, OUTCOMES
+from highwater_pipeline.tables.run_tables import RunTables
 from highwater_pipeline.verdict import MAX_EXAMPLES, AnomalyReport, CheckState, Example, RunVerdict, Verdict
 
 SHOWN: Final = 10

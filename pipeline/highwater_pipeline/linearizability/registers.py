@@ -26,9 +26,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import distinct
-from highwater_pipeline.micro_operations import FAIL, INFO, OK, pair
-from highwater_pipeline.rows import REGISTER_OPERATIONS
+from highwater_pipeline.arrow.arrays import distinct
+from highwater_pipeline.tables.micro_operations import FAIL, INFO, OK, pair
+from highwater_pipeline.tables.rows import REGISTER_OPERATIONS
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

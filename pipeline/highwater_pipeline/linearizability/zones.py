@@ -26,7 +26,7 @@ from typing import Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import distinct
+from highwater_pipeline.arrow.arrays import distinct
 from highwater_pipeline.linearizability.registers import CAS, NEVER, READ, UNSET, Bools, Ints, Register
 
 _BEFORE: Final = -4  # everything, operations without a recorded invocation included

@@ -18,16 +18,16 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks import check_partition
-from highwater_pipeline.files import BadTableError
-from highwater_pipeline.partition_tables import RunFacts, split, unit_of
-from highwater_pipeline.remote import AnyPath, located
-from highwater_pipeline.settings import Settings
+from highwater_pipeline.partitions.partition_tables import RunFacts, split, unit_of
+from highwater_pipeline.partitions.store import StoredRun, StoredUnit, open_stored_run, read_unit, stored_runs
 from highwater_pipeline.spark.session import open_session
-from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, read_unit, stored_runs
-from highwater_pipeline.tables import open_run
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.remote import AnyPath, located
+from highwater_pipeline.tables.run_tables import open_run
+from highwater_pipeline.tables.settings import Settings
 from highwater_pipeline.verdict import PartitionFindings, RunVerdict, merge, selected
-from highwater_pipeline.view import View
 
 CHUNK_ROWS: Final = 1 << 16
 """Rows of a table that travel as one binary value, so that no value comes near the 2 GB that one may have."""
@@ -81,7 +81,7 @@ def spark_checker(
     """The verdicts of runs, in the order of ``run_dirs``, equal to those of ``check_run``. ``settings``: of all of
     them; None: each run's own.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` for a run directory that cannot be read, and ``ValueError``
+    Raises ``BadTableError`` for a run directory that cannot be read, and ``ValueError``
     for a name in ``checks`` that is not a check's.
     """
     names = selected(checks)
@@ -105,7 +105,7 @@ def check_stored_on_spark(run: StoredRun, master: str | None = None) -> RunVerdi
 
 
 def spark_check_store(spark: SparkSession, store: AnyPath | str) -> list[RunVerdict]:
-    """The verdicts of all runs of a store (``highwater_pipeline.store``), in order of their directories' names; see
+    """The verdicts of all runs of a store (``partitions.store``), in order of their directories' names; see
     :func:`spark_check_stored`."""
     return spark_check_stored(spark, stored_runs(located(store).absolute()))
 
@@ -113,7 +113,7 @@ def spark_check_store(spark: SparkSession, store: AnyPath | str) -> list[RunVerd
 def spark_check_stored_at(directories: Sequence[AnyPath]) -> list[RunVerdict]:
     """The verdicts of runs of a store by their directories, in the session that is active.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` as :func:`spark_check_stored` does.
+    Raises :class:`~highwater_pipeline.tables.files.BadTableError` as :func:`spark_check_stored` does.
     """
     with open_session() as spark, ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
         return spark_check_stored(spark, list(threads.map(open_stored_run, directories)))
@@ -123,7 +123,7 @@ def spark_check_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[R
     """The verdicts of runs of a store, each by the checks that it was stored with.
 
     Each task reads the files of its own units, so that nothing is shuffled. The store must be readable from every
-    executor under the same path. Raises :class:`~highwater_pipeline.files.BadTableError` as
+    executor under the same path. Raises :class:`~highwater_pipeline.tables.files.BadTableError` as
     :func:`~highwater_pipeline.in_process.check_stored` does.
     """
     units = [(number, unit) for number, run in enumerate(runs) for unit in run.units]

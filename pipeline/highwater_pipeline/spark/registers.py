@@ -14,15 +14,15 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from highwater_pipeline.files import BadTableError
 from highwater_pipeline.in_process import check_both
 from highwater_pipeline.linearizability import KeyVerdict, Limits, check_key
 from highwater_pipeline.linearizability.check import RegisterFacts, facts_of, merge_keys
 from highwater_pipeline.linearizability.registers import REGISTER_HISTORY, register_history
-from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.spark.check import spark_checker
 from highwater_pipeline.spark.session import open_session
-from highwater_pipeline.tables import load_run
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.remote import AnyPath, located
+from highwater_pipeline.tables.run_tables import load_run
 from highwater_pipeline.verdict import RunVerdict
 
 _BATCH_ROWS: Final = 1 << 16
@@ -59,7 +59,7 @@ def check_log_and_registers_on_spark(
 def spark_check_registers(spark: SparkSession, path: AnyPath | str, limits: Limits | None = None) -> RunVerdict:
     """The verdict of a run's registers, equal to that of ``check_registers``.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` for a history that cannot be read.
+    Raises :class:`~highwater_pipeline.tables.files.BadTableError` for a history that cannot be read.
     """
     rows = spark.range(0, 1, 1, 1).mapInArrow(_loader(str(located(path).absolute())), _ROWS)
     found = rows.groupBy("key").applyInArrow(_checker(limits or Limits()), _FINDINGS).collect()

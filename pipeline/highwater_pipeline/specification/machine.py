@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from highwater_pipeline.settings import NOTHING_PROMISED, PromisedSettings
 from highwater_pipeline.specification.acknowledged import wrong_acknowledgement
 from highwater_pipeline.specification.decisions import Decisions, Event
 from highwater_pipeline.specification.lineage import UNKNOWN
 from highwater_pipeline.specification.permitted import Led, permitted_steps
 from highwater_pipeline.specification.refusal import Refusal
 from highwater_pipeline.specification.replica import Replica
+from highwater_pipeline.tables.settings import NOTHING_PROMISED, PromisedSettings
 from highwater_runtime.model.decisions import NO_LEADER
 from highwater_runtime.model.in_sync import too_few_in_sync
 from highwater_runtime.model.leaders import Claim, HighWatermarks, Leaders, Move

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Ints
+from highwater_pipeline.arrow.arrays import Ints
 
 _SAFE: Final = 1 << 62
 """Numbers of a lower amount do not overflow when two are added."""

@@ -21,14 +21,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints
+from highwater_pipeline.arrow.arrays import Bools, Ints
+from highwater_pipeline.arrow.view import View
 from highwater_pipeline.specification.decisions import Event
 from highwater_pipeline.specification.machine import Machine
 from highwater_pipeline.specification.many import Many, MixedError
 from highwater_pipeline.specification.permitted import Led
 from highwater_pipeline.specification.refusal import Refusal
 from highwater_pipeline.specification.replica import Replica
-from highwater_pipeline.view import View
 from highwater_runtime.model.leaders import HighWatermarks, Move
 
 LEAST = 256

@@ -13,7 +13,7 @@ from highwater_chaos.backends.kubernetes.kafka_pods import KafkaPods
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.experiment import Cluster
-from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import BrokerRegistered, BrokerStateChanged
 

@@ -17,7 +17,7 @@ from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.protocol import Borrows, HasClocks, ObservesWithDelay
-from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
+from highwater_pipeline.tables.settings import ASSUMED_CLOCK_ERROR_NS
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import NodeStarted
 

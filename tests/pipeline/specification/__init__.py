@@ -11,8 +11,8 @@ from pipeline_specification import decisions, leaders, logs, roles
 from pipeline_specification.history import Case, History, Tail
 from pipeline_specification.walk import Walk
 
-from highwater_pipeline.settings import NOTHING_PROMISED, PromisedSettings
 from highwater_pipeline.specification import Decisions, Machine, Refusal, check_decisions, check_judgements
+from highwater_pipeline.tables.settings import NOTHING_PROMISED, PromisedSettings
 
 __all__ = ["CASES", "History", "Row", "Tail", "Walk", "beginning_with", "refusals"]
 

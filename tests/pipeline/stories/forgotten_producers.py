@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline_stories.history import P0, Story, case
 
-from highwater_pipeline.rows import MicroOp
+from highwater_pipeline.tables.rows import MicroOp
 
 # --- producers that a leader forgets --------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 from table_files import write_jsonl
 
-from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
-from highwater_pipeline.rows import (
+from highwater_pipeline.tables.recorded_events import EVERY_KIND, RecordedEvents, write_recorded_events
+from highwater_pipeline.tables.rows import (
     NODE_EVENT_ROWS,
     OPERATION_ROWS,
     REPLICA_LOG_ROWS,
@@ -25,8 +25,8 @@ from highwater_pipeline.rows import (
     Operation,
     ReplicaRecord,
 )
-from highwater_pipeline.settings import STRICTEST, Settings
-from highwater_pipeline.tables import RunTables
+from highwater_pipeline.tables.run_tables import RunTables
+from highwater_pipeline.tables.settings import STRICTEST, Settings
 
 TOPIC_ID = "0" * 31 + "1"
 P0 = "orders-0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline_stories.history import Story, case
 
-from highwater_pipeline.rows import MicroOp
+from highwater_pipeline.tables.rows import MicroOp
 
 
 def _looks_up(story: Story, offset: int | None, altered: str | None = None, outcome: str = "ok") -> Story:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline_stories.history import Story, case, happy
 
-from highwater_pipeline.settings import Period, TopicPromise
+from highwater_pipeline.tables.settings import Period, TopicPromise
 
 
 @case(min_isr=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline_stories.history import P0, TOPIC_ID, Story, case
 
-from highwater_pipeline.settings import Period, TopicPromise
+from highwater_pipeline.tables.settings import Period, TopicPromise
 
 
 def _replicated(story: Story) -> Story:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline_stories.history import P0, TOPIC_ID, Story, case, three
 
-from highwater_pipeline.rows import MicroOp
+from highwater_pipeline.tables.rows import MicroOp
 
 NEW = "f" * 32
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from pipeline_stories.history import P0, TOPIC_ID, Story, case, happy
 
-from highwater_pipeline.rows import MicroOp
-from highwater_pipeline.settings import Period, TopicPromise
+from highwater_pipeline.tables.rows import MicroOp
+from highwater_pipeline.tables.settings import Period, TopicPromise
 
 
 @case(retention_too_greedy=3)

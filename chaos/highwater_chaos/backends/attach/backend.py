@@ -32,8 +32,8 @@ from highwater_chaos.machine.commands import Command
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.own_program import own_program
 from highwater_chaos.records.dump import Dumped
-from highwater_pipeline.recorded_events import RecordedEvents
-from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables.recorded_events import RecordedEvents
+from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.ports import MS, Endpoint
 from highwater_runtime.ports.trace import (
     BrokerRegistered,

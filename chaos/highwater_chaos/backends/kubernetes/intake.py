@@ -22,7 +22,7 @@ from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJud
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.protocol import InvariantViolation, TimedEvent
 from highwater_chaos.records.dump import Dumped
-from highwater_pipeline.settings import ASSUMED_CLOCK_ERROR_NS
+from highwater_pipeline.tables.settings import ASSUMED_CLOCK_ERROR_NS
 
 _ANSWERS_WITHIN: Final = 2.0
 _PAST_WITHIN: Final = 120.0

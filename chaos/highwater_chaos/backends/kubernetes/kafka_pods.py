@@ -31,7 +31,7 @@ from highwater_chaos.experiment.nodes import broker_name, broker_names, controll
 from highwater_chaos.kube.client import Kube
 from highwater_chaos.kube.cluster_id import cluster_id_of
 from highwater_chaos.kube.kinds import LOG_CLUSTER
-from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import BrokerRegistered, PartitionChanged

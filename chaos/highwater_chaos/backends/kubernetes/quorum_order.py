@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from highwater_chaos.backends.protocol import TimedEvent
-from highwater_pipeline.causal_order import causal_order
+from highwater_pipeline.checks.causal_order import causal_order
 from highwater_runtime.ports.trace import (
     NodeStarted,
     NodeStopped,

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from highwater_chaos.records.dump import Dumped, Mark
-from highwater_pipeline.export import rows_of
-from highwater_pipeline.files import gathered
-from highwater_pipeline.rows import REPLICA_LOG_ROWS
+from highwater_pipeline.tables.export import rows_of
+from highwater_pipeline.tables.files import gathered
+from highwater_pipeline.tables.rows import REPLICA_LOG_ROWS
 
 _ROWS: Final = 1 << 16
 """Rows from which on they are written: a group of batches is in memory."""

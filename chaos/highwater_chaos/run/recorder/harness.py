@@ -22,7 +22,7 @@ from highwater_chaos.run.recorder.messages import (
     LoadEnded,
     Message,
 )
-from highwater_pipeline.settings import Settings
+from highwater_pipeline.tables.settings import Settings
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from highwater_pipeline.settings import Settings
+from highwater_pipeline.tables.settings import Settings
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin"):

@@ -30,11 +30,11 @@ from highwater_chaos.run.recorder.messages import (
 )
 from highwater_chaos.workload.history_files import renumbered
 from highwater_chaos.workload.history_files import time_of as time_of_operation
-from highwater_pipeline.files import LinesReader
-from highwater_pipeline.recording import RunWriter
-from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE
-from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS
-from highwater_pipeline.tables import about_run
+from highwater_pipeline.partitions.recording import RunWriter
+from highwater_pipeline.tables.files import LinesReader
+from highwater_pipeline.tables.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE
+from highwater_pipeline.tables.rows import NODE_EVENT_ROWS, OPERATION_ROWS
+from highwater_pipeline.tables.run_tables import about_run
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ import msgspec
 
 from highwater_chaos.apache_kafka.node_logging import lines_known
 from highwater_chaos.apache_kafka.versions import Mode
-from highwater_pipeline.recorded_events import RecordedEvents
+from highwater_pipeline.tables.recorded_events import RecordedEvents
 from highwater_runtime.ports.trace import (
     AlterPartitionHandled,
     BecameFollower,

@@ -38,7 +38,7 @@ from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlac
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive
 from highwater_chaos.experiment import Cluster
-from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.ports import Endpoint
 
 _CONFIG: Final = "server.properties"

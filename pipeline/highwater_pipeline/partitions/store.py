@@ -7,7 +7,7 @@
     STORE/runs/run_id=RUN/whole.parquet                      so are verdicts, findings, faults, phases, metric_samples
     STORE/stored/run_id=RUN.json                             written last: without it the store does not have the run
 
-Each table has one schema (:mod:`~highwater_pipeline.schemas`). The run's file in ``stored`` names all partitions and
+Each table has one schema (``schemas``). The run's file in ``stored`` names all partitions and
 the number of rows of each of their tables, and of the run's other tables. So a missing file is an error, not a pass.
 
 The units of a run directory are the same, without ``run_id=RUN`` and the tables of which a run has one file.
@@ -29,18 +29,18 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.column_cache import ColumnCache
-from highwater_pipeline.files import BadTableError, make_parent
-from highwater_pipeline.merged_rows import MergedRows
-from highwater_pipeline.micro_operations import in_order
-from highwater_pipeline.partial_directory import locked, partial_directory
-from highwater_pipeline.partition_tables import CLUSTER_EVENTS, PartitionTables, RunFacts, SplitRun, split
-from highwater_pipeline.ranges import Rows
-from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
-from highwater_pipeline.schemas import BY_PARTITION, VERSION, WHOLE
-from highwater_pipeline.stored_table import StoredTable, table_writer
-from highwater_pipeline.tables import RunParts, RunTables
-from highwater_pipeline.view import View
+from highwater_pipeline.arrow.column_cache import ColumnCache
+from highwater_pipeline.arrow.merged_rows import MergedRows
+from highwater_pipeline.arrow.ranges import Rows
+from highwater_pipeline.arrow.view import View
+from highwater_pipeline.partitions.partial_directory import locked, partial_directory
+from highwater_pipeline.partitions.partition_tables import CLUSTER_EVENTS, PartitionTables, RunFacts, SplitRun, split
+from highwater_pipeline.partitions.stored_table import StoredTable, table_writer
+from highwater_pipeline.tables.files import BadTableError, make_parent
+from highwater_pipeline.tables.micro_operations import in_order
+from highwater_pipeline.tables.remote import AnyPath, RemotePath, arrow_of, reaching
+from highwater_pipeline.tables.run_tables import RunParts, RunTables
+from highwater_pipeline.tables.schemas import BY_PARTITION, VERSION, WHOLE
 
 _STORED: Final = "stored"
 _RUNS: Final = "runs"
@@ -115,11 +115,11 @@ class Home:
         return self.root / table / self.run if self.run else self.root / table
 
     def partition(self, table: str, partition: str) -> AnyPath:
-        """The file of a partition in a table of :data:`~highwater_pipeline.schemas.BY_PARTITION`."""
+        """The file of a partition in a table of :data:`~highwater_pipeline.tables.schemas.BY_PARTITION`."""
         return self.directory(table) / f"partition-{_segment(partition)}.parquet"
 
     def whole(self, table: str) -> AnyPath:
-        """The file of a table of :data:`~highwater_pipeline.schemas.WHOLE`."""
+        """The file of a table of :data:`~highwater_pipeline.tables.schemas.WHOLE`."""
         return self.directory(table) / "whole.parquet"
 
     @property
@@ -173,8 +173,8 @@ def write_units(
     """Split a run and write it into ``store``; returns the directory of the run's row in the table of runs.
 
     Of a run that is read part by part no more is in memory than
-    :func:`~highwater_pipeline.partition_tables.split` says. ``complete`` adds to the facts what the tables do not say.
-    ``whole``: the other tables (:data:`~highwater_pipeline.schemas.WHOLE`), in parts; those that are missing are empty.
+    ``split`` says. ``complete`` adds to the facts what the tables do not say.
+    ``whole``: the other tables (``WHOLE``), in parts; those that are missing are empty.
 
     Raises:
         FileExistsError: the store has that run already.
@@ -354,7 +354,7 @@ def _entries(store: AnyPath) -> Iterable[AnyPath]:
 def stored_runs(store: AnyPath) -> list[StoredRun]:
     """The runs of a store, in order of their keys.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` for a run that is not as it was written, or where there
+    Raises ``BadTableError`` for a run that is not as it was written, or where there
     is none.
     """
     directories = runs_of(store)
@@ -366,7 +366,7 @@ def stored_runs(store: AnyPath) -> list[StoredRun]:
 def open_stored_run(directory: AnyPath) -> StoredRun:
     """One run of a store, by its directory in the table of runs.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` where it was not written to its end, or a table that is not
+    Raises ``BadTableError`` where it was not written to its end, or a table that is not
     split is not the one that was written. The others are looked at when they are read.
     """
     directory = directory.absolute()  # executors of Spark have another working directory
@@ -429,9 +429,9 @@ def _run_of(home: Home, entry: _RunEntry) -> StoredRun:
 
 
 def read_whole(directory: AnyPath, name: str) -> pa.Table:
-    """One table of a stored run that is not split (:data:`~highwater_pipeline.schemas.WHOLE`), whole.
+    """One table of a stored run that is not split (:data:`~highwater_pipeline.tables.schemas.WHOLE`), whole.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` where it is not the one that was written.
+    Raises :class:`~highwater_pipeline.tables.files.BadTableError` where it is not the one that was written.
     """
     home = Home.of_run(directory)
     entry = _read_entry(home)
@@ -441,7 +441,7 @@ def read_whole(directory: AnyPath, name: str) -> pa.Table:
 def read_unit(facts: RunFacts, unit: StoredUnit) -> PartitionTables:
     """One unit of a stored run, the events of the cluster included.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` where a table is not the one that was written.
+    Raises :class:`~highwater_pipeline.tables.files.BadTableError` where a table is not the one that was written.
     """
     kept = ColumnCache(KEPT)
     tables: dict[str, Rows] = {}

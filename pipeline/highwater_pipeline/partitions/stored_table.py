@@ -13,12 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from highwater_pipeline.arrays import Ints
-from highwater_pipeline.column_cache import ALL, ColumnCache, Packed, Place, Which
-from highwater_pipeline.files import BadTableError
-from highwater_pipeline.ranges import take_from_parts, words_of
-from highwater_pipeline.remote import AnyPath, arrow_of
-from highwater_pipeline.schemas import BY_PARTITION, WHOLE
+from highwater_pipeline.arrow.arrays import Ints
+from highwater_pipeline.arrow.column_cache import ALL, ColumnCache, Packed, Place, Which
+from highwater_pipeline.arrow.ranges import take_from_parts, words_of
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.remote import AnyPath, arrow_of
+from highwater_pipeline.tables.schemas import BY_PARTITION, WHOLE
 
 _ADDED: Final = frozenset({"altered"})
 """Columns that files of earlier versions lack: all their rows are null."""
@@ -47,9 +47,9 @@ def table_writer(where: str | Path, schema: pa.Schema, filesystem: pa.fs.FileSys
 
 
 class StoredTable:
-    """A table of a store: :class:`~highwater_pipeline.ranges.Rows`. Only what is asked for is in memory.
+    """A table of a store: :class:`~highwater_pipeline.arrow.ranges.Rows`. Only what is asked for is in memory.
 
-    Every method raises :class:`~highwater_pipeline.files.BadTableError` where the file is not the table that was
+    Every method raises :class:`~highwater_pipeline.tables.files.BadTableError` where the file is not the table that was
     written.
     """
 
@@ -207,7 +207,7 @@ class _Only(NamedTuple):
 
 @contextmanager
 def _refusing(path: AnyPath) -> Iterator[None]:
-    """Raise :class:`~highwater_pipeline.files.BadTableError` where a file cannot be read as a table."""
+    """Raise :class:`~highwater_pipeline.tables.files.BadTableError` where a file cannot be read as a table."""
     try:
         yield
     except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good

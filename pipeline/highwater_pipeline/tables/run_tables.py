@@ -11,10 +11,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.files import MOST_LINE, BadTableError, jsonl_parts, parquet_parts
-from highwater_pipeline.micro_operations import pair
-from highwater_pipeline.recorded_events import RecordedEvents
-from highwater_pipeline.recordings import (
+from highwater_pipeline.tables.files import MOST_LINE, BadTableError, jsonl_parts, parquet_parts
+from highwater_pipeline.tables.micro_operations import pair
+from highwater_pipeline.tables.recorded_events import RecordedEvents
+from highwater_pipeline.tables.recordings import (
     FAULTS_FILE,
     NODE_EVENTS_FILE,
     OPERATIONS_FILE,
@@ -23,9 +23,9 @@ from highwater_pipeline.recordings import (
     RUN_FILE,
     run_label,
 )
-from highwater_pipeline.remote import AnyPath, located
-from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
-from highwater_pipeline.settings import ANY_NODE, ASSUMED_CLOCK_ERROR_NS, UNKNOWN, Settings
+from highwater_pipeline.tables.remote import AnyPath, located
+from highwater_pipeline.tables.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
+from highwater_pipeline.tables.settings import ANY_NODE, ASSUMED_CLOCK_ERROR_NS, UNKNOWN, Settings
 
 __all__ = ["RecordedEvents", "RunParts", "RunTables", "about_run", "in_memory", "load_run", "open_run"]
 
@@ -56,7 +56,7 @@ class RunParts:
     """What was recorded of one run, each table in parts that can be gone through once, in order; None: not recorded at
     all, which is not the same as a table without rows.
 
-    A file is read when its table is gone through: :class:`~highwater_pipeline.files.BadTableError` is raised then.
+    A file is read when its table is gone through: ``BadTableError`` is raised then.
     Errors call the history ``history_name``. ``label``: what determined the run; empty: not known.
     """
 
@@ -73,7 +73,7 @@ class RunParts:
 
 @dataclass(frozen=True, slots=True)
 class RunTables:
-    """What was recorded of one run, as Arrow tables of ``highwater_pipeline.schemas``; None: not recorded at all,
+    """What was recorded of one run, as Arrow tables of ``tables.schemas``; None: not recorded at all,
     which is not the same as a table without rows."""
 
     run_id: str
@@ -103,7 +103,7 @@ def load_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunTab
 
 
 def in_memory(run: RunParts) -> RunTables:
-    """Read a run into memory, all at once. Raises :class:`~highwater_pipeline.files.BadTableError`."""
+    """Read a run into memory, all at once. Raises :class:`~highwater_pipeline.tables.files.BadTableError`."""
     operations = _whole(run.operations, OPERATION_ROWS)
     tables = RunTables(
         run.run_id,
@@ -129,7 +129,7 @@ def open_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunPar
     ``.jsonl`` or ``.parquet``, ``events/recorded.json``, and the settings in ``run.json`` (``settings`` where given).
     Only the history must be there; a file is taken for a history alone.
 
-    Raises ``FileNotFoundError`` where it is not, :class:`~highwater_pipeline.files.BadTableError` where a file is not
+    Raises ``FileNotFoundError`` where it is not, ``BadTableError`` where a file is not
     strictly what it should be.
     """
     directory = located(run_dir)
@@ -168,7 +168,7 @@ def open_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunPar
 def about_run(directory: AnyPath, run_id: str, settings: Settings) -> RunParts:
     """What a run directory says of a run beside its large tables, which are empty here.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` where a file is not strictly what it should be.
+    Raises :class:`~highwater_pipeline.tables.files.BadTableError` where a file is not strictly what it should be.
     """
     faults = _find(directory, FAULTS_FILE, FAULT_ROWS)
     return RunParts(
@@ -201,7 +201,7 @@ class _File(Generic[Row]):
                 return None
 
     def parts(self, run_id: str) -> Iterator[pa.Table]:
-        """The table, part by part. Raises :class:`~highwater_pipeline.files.BadTableError`."""
+        """The table, part by part. Raises :class:`~highwater_pipeline.tables.files.BadTableError`."""
         parquet = self.path.suffix == ".parquet"
         parts = parquet_parts(self.path, self.kind) if parquet else jsonl_parts(self.path, self.kind, run_id)
         for part in parts:

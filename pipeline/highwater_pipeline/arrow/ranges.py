@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import Ints
-from highwater_pipeline.column_cache import ALL, Which, some
+from highwater_pipeline.arrow.arrays import Ints
+from highwater_pipeline.arrow.column_cache import ALL, Which, some
 
 
 class Rows(Protocol):

@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.files import parquet_parts
-from highwater_pipeline.remote import AnyPath
-from highwater_pipeline.rows import EVENT_ORDER, RowKind
-from highwater_pipeline.schemas import OPERATIONS, RUN_ID
-from highwater_pipeline.view import View
+from highwater_pipeline.arrow.view import View
+from highwater_pipeline.tables.files import parquet_parts
+from highwater_pipeline.tables.remote import AnyPath
+from highwater_pipeline.tables.rows import EVENT_ORDER, RowKind
+from highwater_pipeline.tables.schemas import OPERATIONS, RUN_ID
 
 _AT_ONCE: Final = 1 << 12
 """Rows and micro-operations that are Python values at once: many more would keep the garbage collector busy, and a poll
@@ -78,7 +78,7 @@ def _events(columns: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
 def lines_of(path: AnyPath, kind: RowKind[Any]) -> Iterator[bytes]:
     """The rows of a Parquet file as JSON Lines, without line ends.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` as ``parquet_parts`` does.
+    Raises :class:`~highwater_pipeline.tables.files.BadTableError` as ``parquet_parts`` does.
     """
     encode = msgspec.json.Encoder().encode
     for part in parquet_parts(path, kind):

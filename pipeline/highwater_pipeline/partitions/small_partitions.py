@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, ranked_values
-from highwater_pipeline.view import View
+from highwater_pipeline.arrow.arrays import Bools, Ints, ranked_values
+from highwater_pipeline.arrow.view import View
 
 
 @dataclass(frozen=True, slots=True)

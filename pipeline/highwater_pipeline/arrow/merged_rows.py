@@ -15,13 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import Ints
-from highwater_pipeline.column_cache import ALL, Which, filled, some
-from highwater_pipeline.ranges import Rows, take_from_parts, words_of
+from highwater_pipeline.arrow.arrays import Ints
+from highwater_pipeline.arrow.column_cache import ALL, Which, filled, some
+from highwater_pipeline.arrow.ranges import Rows, take_from_parts, words_of
 
 
 class MergedRows:
-    """Two tables as one, in order: :class:`~highwater_pipeline.ranges.Rows`. ``own`` must have rows."""
+    """Two tables as one, in order: :class:`~highwater_pipeline.arrow.ranges.Rows`. ``own`` must have rows."""
 
     def __init__(self, own: Rows, added: pa.Table) -> None:
         self.schema: Final = own.schema

@@ -19,13 +19,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.column_cache import ALL, Which, filled, some
-from highwater_pipeline.columns import SMALL, Columns
-from highwater_pipeline.micro_operations import in_order
-from highwater_pipeline.partitions import Grouped
-from highwater_pipeline.ranges import encode, take_from_parts, words_of
-from highwater_pipeline.view import View
+from highwater_pipeline.arrow.arrays import Bools, Ints
+from highwater_pipeline.arrow.column_cache import ALL, Which, filled, some
+from highwater_pipeline.arrow.columns import SMALL, Columns
+from highwater_pipeline.arrow.ranges import encode, take_from_parts, words_of
+from highwater_pipeline.arrow.view import View
+from highwater_pipeline.partitions.small_partitions import Grouped
+from highwater_pipeline.tables.micro_operations import in_order
 
 LIMIT = 128 << 20
 """Bytes of one table that are kept in memory, and of one partition that are read back at once."""
@@ -157,7 +157,7 @@ class Spool:
 
 
 class SpooledRows:
-    """The rows of one partition in a spool's file, in order: :class:`~highwater_pipeline.ranges.Rows`.
+    """The rows of one partition in a spool's file, in order: :class:`~highwater_pipeline.arrow.ranges.Rows`.
 
     In memory are the order of the rows (if it is not that of the file), the rows that all partitions share, and the
     columns or rows that are asked for.

@@ -7,10 +7,10 @@
     units/history/partition-TOPIC-0.parquet   units/events/…   units/replica_log/…
 
 The whole tables have every column and every row, in the order of the run: reports, exports and other tools read them.
-``units`` is the same as in a store (:mod:`~highwater_pipeline.store`): checks read it.
+``units`` is the same as in a store (:mod:`~highwater_pipeline.partitions.store`): checks read it.
 
 Both come from one pass over the recording, in bounded memory: of each whole table a group of rows, and what
-:class:`~highwater_pipeline.partition_tables.Splitter` keeps. The bytes depend on the rows alone, and not on the parts
+``Splitter`` keeps. The bytes depend on the rows alone, and not on the parts
 in which they came. Footers and ``stored.json`` are written at the end, so an unfinished recording cannot be read.
 """
 
@@ -24,15 +24,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from highwater_pipeline.files import BadTableError, TableFile
-from highwater_pipeline.partition_tables import Splitter, counts_of_kinds
-from highwater_pipeline.recorded_events import write_recorded_events
-from highwater_pipeline.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, RUN_FILE, UNITS
-from highwater_pipeline.remote import AnyPath
-from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, RowKind
-from highwater_pipeline.schemas import RUN_ID
-from highwater_pipeline.store import Home, StoredRun, open_run_at, write_split
-from highwater_pipeline.tables import RunParts, open_run
+from highwater_pipeline.partitions.partition_tables import Splitter, counts_of_kinds
+from highwater_pipeline.partitions.store import Home, StoredRun, open_run_at, write_split
+from highwater_pipeline.tables.files import BadTableError, TableFile
+from highwater_pipeline.tables.recorded_events import write_recorded_events
+from highwater_pipeline.tables.recordings import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE, RUN_FILE, UNITS
+from highwater_pipeline.tables.remote import AnyPath
+from highwater_pipeline.tables.rows import NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, RowKind
+from highwater_pipeline.tables.run_tables import RunParts, open_run
+from highwater_pipeline.tables.schemas import RUN_ID
 
 LARGE_TABLES: Final[dict[str, RowKind[Any]]] = {
     OPERATIONS_FILE: OPERATION_ROWS,

@@ -16,11 +16,11 @@ from typing import Any, Final, Literal, TextIO
 import msgspec
 import pyarrow as pa
 
-from highwater_pipeline.edn import BadEdnError, Keyword, read_edn
-from highwater_pipeline.files import BadTableError
-from highwater_pipeline.rows import OPERATION_ROWS, REGISTER_OPERATIONS, MicroOp, Operation
-from highwater_pipeline.settings import UNKNOWN, Settings
-from highwater_pipeline.tables import RunParts
+from highwater_pipeline.jepsen.edn import BadEdnError, Keyword, read_edn
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.rows import OPERATION_ROWS, REGISTER_OPERATIONS, MicroOp, Operation
+from highwater_pipeline.tables.run_tables import RunParts
+from highwater_pipeline.tables.settings import UNKNOWN, Settings
 
 _TYPES: Final = ("invoke", "ok", "fail", "info")
 _POLLS: Final = ("poll", "txn")
@@ -39,7 +39,7 @@ Model = Literal["log", "register"]
 def open_jepsen(path: Path, model: Model = "log", settings: Settings | None = None) -> RunParts:
     """Open a history in EDN, one operation after the other or in one vector; it is read part by part.
 
-    ``OSError`` and :class:`~highwater_pipeline.files.BadTableError` are raised while the operations are gone through.
+    ``OSError`` and ``BadTableError`` are raised while the operations are gone through.
     """
     return RunParts(path.stem, _parts(path, model), settings=settings or UNKNOWN, history_name=str(path))
 

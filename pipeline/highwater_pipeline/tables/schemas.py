@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from highwater_pipeline import without_pandas  # noqa: F401 - before the first array
+from highwater_pipeline.arrow import without_pandas  # noqa: F401 - before the first array
 
 
 def _field(name: str, kind: pa.DataType, doc: str, *, nullable: bool = False) -> pa.Field:

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
-from highwater_pipeline.rows import Row, RowKind
-from highwater_pipeline.screening import suspects
+from highwater_pipeline.tables.remote import AnyPath, RemotePath, arrow_of, reaching
+from highwater_pipeline.tables.rows import Row, RowKind
+from highwater_pipeline.tables.screening import suspects
 
 T = TypeVar("T")
 

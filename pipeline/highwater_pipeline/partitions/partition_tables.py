@@ -17,18 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_pipeline.anomalies import NEEDED_EVENTS
-from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.evidence import Evidence
-from highwater_pipeline.group_commits import CommitFindings
-from highwater_pipeline.lookups import LookupFindings
-from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
-from highwater_pipeline.partitions import Grouped, Partitions
-from highwater_pipeline.recorded_events import EVERY_KIND, RecordedEvents
-from highwater_pipeline.schemas import BY_PARTITION, NOT_STORED, ROW
-from highwater_pipeline.settings import UNKNOWN, Settings
-from highwater_pipeline.spool import Spool
-from highwater_pipeline.tables import RunParts, RunTables
-from highwater_pipeline.view import View
+from highwater_pipeline.arrow.arrays import Bools, Ints
+from highwater_pipeline.arrow.view import View
+from highwater_pipeline.partitions.evidence import Evidence
+from highwater_pipeline.partitions.small_partitions import Grouped, Partitions
+from highwater_pipeline.partitions.spool import Spool
+from highwater_pipeline.tables.group_commits import CommitFindings
+from highwater_pipeline.tables.lookups import LookupFindings
+from highwater_pipeline.tables.micro_operations import MICRO_OPERATIONS, Flattener
+from highwater_pipeline.tables.recorded_events import EVERY_KIND, RecordedEvents
+from highwater_pipeline.tables.run_tables import RunParts, RunTables
+from highwater_pipeline.tables.schemas import BY_PARTITION, NOT_STORED, ROW
+from highwater_pipeline.tables.settings import UNKNOWN, Settings
 
 CLUSTER_EVENTS: Final = (
     "broker-registered",
@@ -179,8 +179,8 @@ class Splitter:
     """Splits a run while it is recorded: takes in parts of its tables, those of one table in order, then
     :meth:`finish` gives what :func:`split` does.
 
-    In memory is what up to four of :class:`~highwater_pipeline.spool.Spool` and one
-    :class:`~highwater_pipeline.micro_operations.Flattener` keep.
+    In memory is what up to four of :class:`~highwater_pipeline.partitions.spool.Spool` and one
+    :class:`~highwater_pipeline.tables.micro_operations.Flattener` keep.
     """
 
     def __init__(self, history_name: str = "operations", *, apart: bool = False) -> None:
@@ -198,7 +198,7 @@ class Splitter:
         self._replica_log: Final = _ReplicaLog()
 
     def add_operations(self, part: pa.Table) -> None:
-        """Take in operations. Raises :class:`~highwater_pipeline.files.BadTableError` as ``Flattener.add`` does."""
+        """Take in operations. Raises ``BadTableError`` as ``Flattener.add`` does."""
         self._history.add(self._flattener.add(part))
         ended = part.filter(pc.and_(pc.is_in(part["f"], pa.array(("send", "txn"))), pc.is_valid(part["error"])))
         for error in ended["error"].to_pylist():

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from highwater_pipeline.recordings import RECORDED_EVENTS_FILE
+from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE
 from highwater_runtime.ports.trace import NodeEvent
 
 

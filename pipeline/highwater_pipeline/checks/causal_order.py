@@ -17,7 +17,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from highwater_pipeline.arrays import Bools, Ints, distinct
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct
 
 
 def causal_order(node: Ints, time: Ints, error: Ints, causes: Ints, effects: Ints) -> Ints | None:

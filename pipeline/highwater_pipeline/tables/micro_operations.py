@@ -16,12 +16,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import distinct, is_in
-from highwater_pipeline.files import BadTableError
-from highwater_pipeline.group_commits import Commits
-from highwater_pipeline.lookups import Lookups
-from highwater_pipeline.rows import COMMITS, LOOKUP
-from highwater_pipeline.schemas import HISTORY, OPERATIONS
+from highwater_pipeline.arrow.arrays import distinct, is_in
+from highwater_pipeline.tables.files import BadTableError
+from highwater_pipeline.tables.group_commits import Commits
+from highwater_pipeline.tables.lookups import Lookups
+from highwater_pipeline.tables.rows import COMMITS, LOOKUP
+from highwater_pipeline.tables.schemas import HISTORY, OPERATIONS
 
 OK: Final = 0
 FAIL: Final = 1
@@ -111,7 +111,7 @@ class Flattener:
     def add(self, part: pa.Table) -> pa.Table:
         """The micro-operations of those operations that this part completes.
 
-        Raises :class:`~highwater_pipeline.files.BadTableError` as :func:`pair` does, and if a completion does not
+        Raises ``BadTableError`` as :func:`pair` does, and if a completion does not
         repeat what its invocation sent.
         """
         table = pa.concat_tables([self._open, part]).combine_chunks()
@@ -273,7 +273,7 @@ class Flattener:
         no outcome is said would be missed by no check.
 
         ``ends``, ``begins``: positions of completions and of their invocations. Raises
-        :class:`~highwater_pipeline.files.BadTableError`.
+        :class:`~highwater_pipeline.tables.files.BadTableError`.
         """
         items = pc.list_flatten(values)
         is_send = pc.equal(items.field("op"), "send").to_numpy(zero_copy_only=False)
@@ -340,7 +340,7 @@ def pair(process: Ints, is_invoke: Bools, path: str = "operations", numbers: Int
     """For every row: the row of its invocation (-1: it is one itself), and whether it is an invocation that nothing
     completes. A completion belongs to the row of its process right before it.
 
-    Raises :class:`~highwater_pipeline.files.BadTableError` for a history that no single-threaded processes can have
+    Raises ``BadTableError`` for a history that no single-threaded processes can have
     made: a process invokes while its last operation is open, or completes what it has not invoked. ``path`` is what the
         error
     calls the table, ``numbers`` are those of its rows in there.

@@ -31,8 +31,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.settings import Settings
+from highwater_pipeline.arrow.arrays import Bools, Ints
+from highwater_pipeline.tables.settings import Settings
 
 GROUPS: Final = "__consumer_offsets-0"
 NO_OFFSET: Final = -1

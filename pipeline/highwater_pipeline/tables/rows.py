@@ -17,8 +17,8 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_args
 import msgspec
 import pyarrow as pa
 
-from highwater_pipeline.recorded_events import event_classes
-from highwater_pipeline.schemas import FAULTS, MICRO_OPERATION, NODE_EVENT, OPERATIONS, REPLICA_LOG
+from highwater_pipeline.tables.recorded_events import event_classes
+from highwater_pipeline.tables.schemas import FAULTS, MICRO_OPERATION, NODE_EVENT, OPERATIONS, REPLICA_LOG
 
 OperationType = Literal["invoke", "ok", "fail", "info"]
 OperationKind = Literal[
@@ -33,7 +33,7 @@ ENDED: Final[tuple[str, ...]] = get_args(Ended)
 
 
 class MicroOp(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One record sent or read, or one position assigned; see :data:`~highwater_pipeline.schemas.MICRO_OPERATION`."""
+    """One record sent or read, or one position assigned; see ``MICRO_OPERATION``."""
 
     op: MicroKind
     key: str
@@ -44,7 +44,7 @@ class MicroOp(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Operation(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One row of the history; see :data:`~highwater_pipeline.schemas.OPERATIONS`."""
+    """One row of the history; see :data:`~highwater_pipeline.tables.schemas.OPERATIONS`."""
 
     index: int
     time: int
@@ -59,7 +59,7 @@ class Operation(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """One node event; see :data:`~highwater_pipeline.schemas.NODE_EVENT`."""
+    """One node event; see :data:`~highwater_pipeline.tables.schemas.NODE_EVENT`."""
 
     seq: int
     time_ns: int
@@ -96,7 +96,7 @@ class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
 
 
 class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """One record of one replica; see :data:`~highwater_pipeline.schemas.REPLICA_LOG`."""
+    """One record of one replica; see :data:`~highwater_pipeline.tables.schemas.REPLICA_LOG`."""
 
     broker: int
     partition: str
@@ -116,7 +116,7 @@ class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class FaultRow(msgspec.Struct, gc=False):
-    """One injected fault; see :data:`~highwater_pipeline.schemas.FAULTS`. Other fields are kept in ``detail``."""
+    """One injected fault; see ``FAULTS``. Other fields are kept in ``detail``."""
 
     kind: str
     id: str | int | None = None

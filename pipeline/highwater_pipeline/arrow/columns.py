@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.column_cache import ALL, filled
-from highwater_pipeline.ranges import Range, Rows, encode
+from highwater_pipeline.arrow.arrays import Bools, Ints
+from highwater_pipeline.arrow.column_cache import ALL, filled
+from highwater_pipeline.arrow.ranges import Range, Rows, encode
 
 Made = TypeVar("Made")
 

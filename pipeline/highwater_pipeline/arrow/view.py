@@ -19,10 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import Bools, Ints, distinct
-from highwater_pipeline.column_cache import ALL, Which, filled
-from highwater_pipeline.columns import Columns
-from highwater_pipeline.ranges import Range, Rows, Spread, count_of, numbers_of
+from highwater_pipeline.arrow.arrays import Bools, Ints, distinct
+from highwater_pipeline.arrow.column_cache import ALL, Which, filled
+from highwater_pipeline.arrow.columns import Columns
+from highwater_pipeline.arrow.ranges import Range, Rows, Spread, count_of, numbers_of
 
 Number = TypeVar("Number", bound=np.generic)
 Made = TypeVar("Made")

@@ -1,4 +1,4 @@
-"""Which rows of a table may be wrong, seen from its columns: whether one is, :mod:`~highwater_pipeline.rows` says.
+"""Which rows of a table may be wrong, seen from its columns: whether one is, ``rows`` says.
 
 A Parquet file is held to what a JSON Lines file is held to. To look at each row of it as the reader of JSON Lines does
 would take longer than all checks together, so its columns are looked at first. What they find suspicious is looked at
@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.arrays import Bools, Ints
-from highwater_pipeline.rows import (
+from highwater_pipeline.arrow.arrays import Bools, Ints
+from highwater_pipeline.tables.rows import (
     BATCHES,
     ENDED,
     EVENT_FIELDS,

@@ -1,0 +1,1 @@
+"""Reads histories that Jepsen stored."""
