@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 import pytest
 
 from highwater_lab.mutants import Mutant, applied
+from highwater_runtime.log import build_batch
+from highwater_runtime.log.records import iter_batches
+from highwater_runtime.sim.invariants.producers import ProducerInvariants
+from highwater_runtime.sim.invariants.violation import Violations
+from highwater_runtime.wire.errors import ErrorCode
 
 _SCHEDULE: Final = """
     - repeat:
@@ -115,3 +121,34 @@ def test_who_waits_to_join_is_told_that_the_coordinator_is_another_broker(simula
             workload="{producers: 1, rate: 5/s, groupMembers: 2, topics: [orders]}",
         )
     assert run.violations == ({"group-state"} if broken else set())
+
+
+@pytest.mark.parametrize(("now_ms", "is_broken"), [(1299, True), (1300, False)])
+def test_a_repetition_may_be_refused_once_its_producer_may_be_forgotten(now_ms: int, is_broken: bool) -> None:
+    """The producer is forgotten between its first batch and its second, which is taken for its first."""
+    written = [
+        build_batch(
+            [b"v"], base_offset=n, producer_id=7, producer_epoch=3, base_sequence=n, timestamp_ms=1000 + 100 * n
+        )
+        for n in range(2)
+    ]
+    log = SimpleNamespace(
+        partition="orders-0",
+        log_start_offset=0,
+        config=SimpleNamespace(producer_id_expiration_ms=300),
+        headers=lambda begin: [batch for one in written for batch in iter_batches(one)],
+    )
+    replica = SimpleNamespace(topic="orders", index=0, log=log)
+    live = SimpleNamespace(
+        broker=lambda node: SimpleNamespace(partitions={0: replica}), latest_wall_ms=lambda node: now_ms
+    )
+    refusal = SimpleNamespace(index=0, error_code=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    sent = SimpleNamespace(index=0, records=written[0])
+    call = SimpleNamespace(
+        response=SimpleNamespace(responses=[SimpleNamespace(name="orders", partition_responses=[refusal])]),
+        body=SimpleNamespace(topic_data=[SimpleNamespace(name="orders", partition_data=[sent])]),
+    )
+    violations = Violations()
+    simulator = SimpleNamespace(now_ns=0)
+    ProducerInvariants(cast(Any, simulator), cast(Any, live), violations).on_request("broker-0", cast(Any, call))
+    assert [one.name for one in violations.found] == ["producer-state"] * is_broken

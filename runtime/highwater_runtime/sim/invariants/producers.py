@@ -5,7 +5,8 @@
 * What a log knows of a producer is what the producer's batches in it say: the last epoch, and as many of its last
   batches as tell a repetition from a gap. What expired, or lies below the log start, need not be known.
 * A leader does not refuse a batch as out of sequence that its log has among the producer's last ones: it is a
-  repetition, and the producer would have to give up what is written.
+  repetition, and the producer would have to give up what is written. It may if that batch is old enough to have been
+  forgotten: then a later one was taken for the producer's first.
 
 Worked example: a snapshot of the producers' state leaves one out. The leader that loads it takes the producer's next
 batch for its first, or appends a repetition once more.
@@ -63,11 +64,12 @@ class ProducerInvariants:
 
     def _is_no_repetition(self, node: str, log: Log, records: bytes) -> None:
         in_log = producers_in(log)
+        expired_ms = self._live.latest_wall_ms(node) - log.config.producer_id_expiration_ms
         for batch in iter_batches(records):
             entry = None if in_log is None else in_log.get(batch.producer_id)
             if entry is None or entry.epoch != batch.producer_epoch:
                 continue
-            for known in entry.batches:
+            for known in (one for one in entry.batches if one.timestamp > expired_ms):
                 if (known.base_sequence, known.last_sequence) == (batch.base_sequence, batch.last_sequence):
                     what = (
                         f"{node} refuses sequence {batch.base_sequence} of producer {batch.producer_id}, epoch"
