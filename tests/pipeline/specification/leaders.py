@@ -17,6 +17,26 @@ CASES: list[Case] = [
             h.moves(0, 8, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2], 5).follows(2, 1, 1, 10).moves(1, 7, 1)
         ),
     ),
+    # The log of one of several replicas is a new one: the partition has not begun anew.
+    (
+        "high-watermark",
+        lambda h: (
+            h.moves(0, 8, 0)
+            .creates(0, 2, 0, 0)
+            .decides(1, 1, 1, [1, 2])
+            .leads(1, 1, 1, 10, [1, 2], 5)
+            .follows(2, 1, 1, 10)
+            .moves(1, 8, 1)
+        ),
+        lambda h: (
+            h.moves(0, 8, 0)
+            .creates(0, 2, 0, 0)
+            .decides(1, 1, 1, [1, 2])
+            .leads(1, 1, 1, 10, [1, 2], 5)
+            .follows(2, 1, 1, 10)
+            .moves(1, 7, 1)
+        ),
+    ),
     ("high-watermark-min-isr", lambda h: h.shrinks([0, 1]).moves(0, 10, 0), lambda h: h.shrinks([0]).moves(0, 10, 0)),
     (
         "high-watermark-isr",
