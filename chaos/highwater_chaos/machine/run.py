@@ -286,6 +286,8 @@ class MachineRun:
                 raise PlaceError(output)
             if begin:
                 shutil.rmtree(self.path, ignore_errors=True)
+            elif guarded(self.path):
+                return  # another process was faster
             raise MachineError(
                 f"the guardian of run {self.id} did not start (exit status {child.returncode}): {output}"
             )

@@ -1,13 +1,14 @@
 """The machine run that the agent's faults are part of: found again after a restart, ended after a reboot.
 
 It belongs to the machine's first process, so its guardian undoes each fault at its deadline and nothing sooner,
-whatever becomes of the agent. Where the container runtime ends the guardian with the agent's container, the next agent
-undoes what is overdue as soon as it starts.
+whatever becomes of the agent. A container runtime ends the guardian with the agent's container; another container of
+the pod starts one again (:mod:`~.guard`). If that has died too, the next agent undoes what is overdue when it starts.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from highwater_chaos.machine.errors import RunGoneError
 from highwater_chaos.machine.identity import Identity
@@ -16,6 +17,14 @@ from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.runs import RunInfo, run_directories
 from highwater_chaos.machine.undoing import end_run, undo_run
+
+STATE: Final = Path("/var/lib/highwater/agent")
+"""Where the agent's journals are, unless ``HIGHWATER_AGENT_STATE`` says otherwise."""
+
+
+def runs_of(state: Path) -> Path:
+    """The directory of the agent's runs."""
+    return state / "runs"
 
 
 def open_run(state: Path) -> tuple[MachineRun, list[str]]:
@@ -26,7 +35,7 @@ def open_run(state: Path) -> tuple[MachineRun, list[str]]:
     Raises:
         MachineError: something of an earlier run is in the way.
     """
-    root = state / "runs"
+    root = runs_of(state)
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     notes: list[str] = []
     kept: MachineRun | None = None

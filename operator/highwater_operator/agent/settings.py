@@ -11,6 +11,7 @@ from kubernetes.utils.quantity import parse_quantity
 
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent.limits import Limits
+from highwater_operator.agent.machine_run import STATE
 from highwater_operator.agent.requests import LARGEST
 
 HELP: Final = """\
@@ -51,7 +52,7 @@ class Settings:
     token_file: Path
     tls_certificate: Path
     tls_key: Path
-    state: Path = Path("/var/lib/highwater/agent")
+    state: Path = STATE
     volumes: Path = Path("/var/lib/highwater/volumes")
     kubelet: Path = Path("/var/lib/kubelet")
     limits: Limits = field(default_factory=Limits)

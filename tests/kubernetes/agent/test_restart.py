@@ -4,7 +4,10 @@ injected is undone and never called done."""
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -68,6 +71,38 @@ def test_an_agent_that_comes_back_heals_what_is_overdue_and_undoes_what_was_bein
         assert found["state"] == "failed"
         assert "may have happened" in found["error"]
     assert guardians(world), "a new guardian is at work"
+
+
+def test_faults_end_at_their_deadline_though_the_agents_container_does_not_start_again(
+    agent: Agent, world: World, restart: Callable[[], Agent]
+) -> None:
+    """The kubelet may wait for minutes: another container guards them meanwhile."""
+    pod, other = world.pod("backing-off-broker-0"), world.pod("backing-off-broker-1")
+    node, _ = pod.start_node(), other.start_node()
+    guard = subprocess.Popen(
+        [sys.executable, "-m", "highwater_operator.agent.guard"],
+        env={**os.environ, "HIGHWATER_AGENT_STATE": str(world.state)},
+        stderr=subprocess.PIPE,
+    )
+    try:
+        agent.inject("backing-off", "pause", pod, seconds=8)
+        agent.inject("long-off", "pause", other)
+        by_agent = guardians(world)
+        agent.kill()
+        for guardian in by_agent:
+            guardian.send(signal.SIGKILL)
+            assert guardian.wait_gone(10)
+        assert states(node.pid) == ["stopped"]
+        until(lambda: states(node.pid) == ["running"], "a guardian of the other container lets it go on")
+        (second,) = guardians(world)
+        # The agent comes back, and works with the guardian that there is.
+        again = restart()
+        assert guardians(world) == [second]
+        confirmed(again.heal("long-off"), "heal")
+    finally:
+        guard.terminate()
+        assert guard.communicate(timeout=20) == (None, b"")
+    assert guard.returncode == 0
 
 
 @pytest.mark.thorough

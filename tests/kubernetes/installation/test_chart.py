@@ -92,11 +92,12 @@ def test_the_storage_class_is_the_same_as_the_component(render):
     (patch,) = yaml.safe_load((STORAGE_CLASS / "kustomization.yaml").read_text())["patches"]
     key = ("DaemonSet", "highwater-agent")
     assert key == (patch["target"]["kind"], patch["target"]["name"])
-    (wanted,) = yaml.safe_load(patch["patch"])["spec"]["template"]["spec"]["containers"]
-    (before,), (after,) = (one[key]["spec"]["template"]["spec"]["containers"] for one in (plain, storing))
-    for part in ("env", "volumeMounts"):
-        assert [one for one in after[part] if one not in before[part]] == wanted[part]
-        assert len(after[part]) - len(before[part]) == (part == "env")
+    wanted = yaml.safe_load(patch["patch"])["spec"]["template"]["spec"]
+    pods = [one[key]["spec"]["template"]["spec"] for one in (plain, storing)]
+    for containers, part in (("containers", "env"), ("containers", "volumeMounts"), ("initContainers", "volumeMounts")):
+        before, after = (one[containers][0][part] for one in pods)
+        assert [one for one in after if one not in before] == wanted[containers][0][part]
+        assert len(after) - len(before) == (part == "env")
     for other in set(plain) - {key, *CHART_ONLY}:
         assert storing[other] == plain[other], other
     for key in component:

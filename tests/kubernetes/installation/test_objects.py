@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import tomllib
 
@@ -80,14 +81,31 @@ def test_the_agent_sees_no_more_of_the_node_than_it_needs(packaged):
     spec = pods(packaged)["DaemonSet/highwater-agent"]["spec"]
     assert not spec.get("hostNetwork")
     assert not spec.get("hostIPC")
-    (container,) = spec["containers"]
-    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    (container,), (guardian,) = spec["containers"], spec["initContainers"]
     paths = {volume["name"]: volume["hostPath"]["path"] for volume in spec["volumes"] if "hostPath" in volume}
     assert set(paths.values()) == {"/var/lib/highwater", "/var/lib/kubelet", "/dev"}
-    mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
-    for name, path in paths.items():
-        assert mounts[name]["mountPath"] == path, "the same path inside as outside"
-    assert {name for name, mount in mounts.items() if mount.get("mountPropagation") == "Bidirectional"} == {"highwater"}
+    for one in (container, guardian):
+        assert one["securityContext"]["readOnlyRootFilesystem"] is True
+        mounts = {mount["name"]: mount for mount in one["volumeMounts"]}
+        for name, path in paths.items():
+            assert mounts[name]["mountPath"] == path, "the same path inside as outside"
+        shared = {name for name, mount in mounts.items() if mount.get("mountPropagation") == "Bidirectional"}
+        assert shared == {"highwater"}
+
+
+def test_faults_are_guarded_while_the_agents_container_is_not_there(packaged):
+    """By a sidecar with the agent's view of the machine, and none of its secrets."""
+    spec = pods(packaged)["DaemonSet/highwater-agent"]["spec"]
+    (agent,), (guardian,) = spec["containers"], spec["initContainers"]
+    assert guardian["restartPolicy"] == "Always"
+    assert importlib.util.find_spec(guardian["args"][-1])
+    for part in ("image", "imagePullPolicy", "securityContext"):
+        assert guardian[part] == agent[part]
+    secrets = [one for one in agent["volumeMounts"] if one not in guardian["volumeMounts"]]
+    assert {one["name"] for one in secrets} == {"token", "tls"}
+    assert [one for one in agent["volumeMounts"] if one not in secrets] == guardian["volumeMounts"]
+    assert guardian["resources"]["limits"]["memory"]
+    assert {one["name"] for one in agent["env"]}.isdisjoint({"HIGHWATER_AGENT_STATE"}), "then the guardian needs it too"
 
 
 def test_every_container_has_bounds_and_is_looked_after(packaged):
