@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from highwater_chaos.base.quantities import format_duration
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.conditions import ClusterCondition
+from highwater_chaos.experiment.contradictions import contradictions
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.extent import MOST_STEPS, least_ns, steps_done
 from highwater_chaos.experiment.faults import Inject, drawn_kinds
@@ -82,6 +83,7 @@ def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> lis
         *_length(experiment),
         *topic_property_problems(spec),
         *_cluster(spec.cluster),
+        *contradictions(spec),
         *_workload(experiment, spec.cluster),
         *_schedule(experiment, spec.cluster),
         *_checks(experiment),
@@ -161,8 +163,11 @@ def _topic(path: str, topic: CreateTopic, cluster: Cluster) -> Iterator[Problem]
         yield Problem(f"{path}.assignment", f"has {len(topic.assignment)} entries for {topic.partitions} partitions")
     for number, replicas in enumerate(topic.assignment):
         at = f"{path}.assignment[{number}]"
+        first = len(topic.assignment[0])
         if not replicas:
             yield Problem(at, "expected at least one broker id")
+        elif len(replicas) != first:
+            yield Problem(at, f"expected as many replicas as partition 0 has, {first}; found {len(replicas)}")
         if len(set(replicas)) != len(replicas):
             yield Problem(at, f"names a broker twice: {replicas}")
         for broker in replicas:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from highwater_chaos.experiment.contradictions import GROUP_SESSION_MS
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
 from highwater_runtime.ports import MS, SECOND, ClientCore, Endpoint, Ports, RpcFailure
@@ -45,7 +46,6 @@ from highwater_runtime.wire.versioned import encode_versioned
 
 GROUP: Final = "workload"
 
-_SESSION_MS: Final = 12_000
 _SHORT_SESSION_MS: Final = 6_000
 """Kafka's ``group.min.session.timeout.ms``."""
 _REBALANCE_MS: Final = 4_000
@@ -252,7 +252,7 @@ class GroupMember(ClientCore):
         mine = ConsumerProtocolSubscription(topics=list(self._options.topics), user_data=b"%d" % self._joins)
         request = JoinGroupRequest(
             group_id=GROUP,
-            session_timeout_ms=_SESSION_MS,
+            session_timeout_ms=GROUP_SESSION_MS,
             rebalance_timeout_ms=_REBALANCE_MS,
             member_id=self._member_id,
             protocol_type="consumer",
