@@ -13,14 +13,14 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from experiments.agents import TOKEN, TRUST
 from experiments.conftest import KIND, RBAC, SYSTEM, experiment, until
 
-from highwater_chaos.backends.attach.discovery import discover
+from highwater_chaos.backends.attach.discovery import Found, discover
 from highwater_chaos.backends.attach.session import Access, Session
 from highwater_chaos.backends.kubernetes.agents import AgentClient
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
 from highwater_chaos.backends.kubernetes.foreign.examination import examine
 from highwater_chaos.backends.kubernetes.foreign.pods import matched
-from highwater_chaos.backends.kubernetes.foreign.reference import access_to, foreign_reference_of
+from highwater_chaos.backends.kubernetes.foreign.reference import access_to, foreign_reference_of, resolved
 from highwater_chaos.kube.client import Kube
 from highwater_operator.experiments.context import ExperimentPace
 from highwater_runtime.ports import Endpoint
@@ -160,6 +160,15 @@ def test_a_short_name_is_a_service_of_the_experiments_namespace(
     found = foreign_reference_of({"metadata": {"namespace": "kafka"}, "spec": {"clusterRef": reference}})
     assert found is not None
     assert (found.bootstrap, found.selector) == (bootstrap, selector)
+
+
+def test_what_does_not_fit_the_cluster_is_said_with_the_names_of_the_file() -> None:
+    made = foreign({"selector": {"app": "kafka"}, "bootstrap": "k:9092"})
+    made["metadata"] = {"name": "large", "namespace": "kafka"}
+    made["spec"]["clusterRef"]["topics"] = [{"name": "orders", "replicationFactor": 3}]
+    two = Found("an-id", {1: Endpoint("k-1", 9092), 2: Endpoint("k-2", 9092)}, (1,), {}, ())
+    with pytest.raises(ClusterError, match=r"^spec\.clusterRef\.topics\[0\]\.replicationFactor: .* the cluster has 2$"):
+        resolved(made, two)
 
 
 # --- a run ---

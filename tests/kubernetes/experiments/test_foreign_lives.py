@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from highwater_chaos.backends.attach.session import Access
+from highwater_chaos.backends.kubernetes.agents import AgentError
+from highwater_chaos.backends.kubernetes.cluster import ClusterError
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
 from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode, Guess
@@ -251,3 +253,16 @@ def test_a_pod_that_was_guessed_is_the_brokers_only_if_its_end_shows(make: Make)
     assert unseen.reasons == [f"{guessed} and no fault of it showed in the broker"]
     assert seen.reasons == []
     assert wrong.reasons == [f"{guessed} but broker-0 answered while a fault held it"]
+
+
+def test_an_agent_that_refuses_a_pod_is_quoted_without_its_address(make: Make) -> None:
+    world, reason = make(), "pod kafka/k-0 is of no LogCluster"
+
+    def refuse(*_: Any) -> Any:
+        raise AgentError(
+            f"agent https://10.0.0.9:9405: GET /v1/pods/kafka/k-0/process_state: 403: {reason}", 403, reason
+        )
+
+    world.backend._nodes["broker-0"].place.agent.look = refuse
+    with pytest.raises(ClusterError, match=f"^spec.clusterRef: {reason}$"):
+        world.backend._ensure_allowed()

@@ -56,11 +56,13 @@ _INSISTS: Final = 6.0
 
 
 class AgentError(PortableError):
-    """An agent did not do what it was asked; ``status`` is that of HTTP, 0 where there was no answer."""
+    """An agent did not do what it was asked; ``status`` is that of HTTP, 0 where there was no answer. ``reason``: what
+    it said itself."""
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int, reason: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.reason = reason or message
 
 
 class _NoAnswerError(AgentError):
@@ -245,7 +247,8 @@ class AgentClient:
             raise _NoAnswerError(f"{what}: no answer: {why_refused(error, self.trust)}", 0) from error
         if status >= 400:
             kind = _NoAnswerError if status in (429, 503) else AgentError
-            raise kind(f"{what}: {status}: {_error_message(content)}", status)
+            reason = _error_message(content)
+            raise kind(f"{what}: {status}: {reason}", status, reason)
         return content
 
     def _exchange(self, method: str, path: str, body: Json | None, within: float) -> tuple[int, bytes]:

@@ -99,7 +99,7 @@ def experiment_of(found: Json, cluster: Json | None = None) -> ChaosExperiment:
     except ExperimentError as error:
         if cluster is None:
             raise
-        raise ExperimentError(source, [_of_reference(one) for one in error.problems]) from error
+        raise ExperimentError(source, [of_reference(one) for one in error.problems]) from error
     if cluster is not None and (wrong := _reaches_out(experiment, cluster)):
         raise ExperimentError(source, wrong)
     return experiment
@@ -118,7 +118,8 @@ def own_topics(experiment: ChaosExperiment) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _of_reference(problem: Problem) -> Problem:
+def of_reference(problem: Problem) -> Problem:
+    """The problem with the names that the file has, which is read with a ``cluster`` in the place of its reference."""
     text = problem.message.replace("spec.cluster.topics", "spec.clusterRef.topics")
     return Problem(problem.path.replace("spec.cluster.topics", "spec.clusterRef.topics"), text)
 

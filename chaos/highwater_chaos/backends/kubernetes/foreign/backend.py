@@ -290,7 +290,7 @@ class ForeignBackend(RebootedMachines, AttachBackend):
                 one.place.look("process_state", str)
             except AgentError as error:
                 if error.status in (403, 409, 422):
-                    raise ClusterError(f"spec.clusterRef: {error}") from error
+                    raise ClusterError(f"spec.clusterRef: {error.reason}") from error
 
     def _listed(self) -> list[Json]:
         return self._api.list(POD, self._reference.namespace, self._reference.selector)

@@ -15,7 +15,7 @@ import yaml
 from highwater_chaos.backends.attach.discovery import Found, discover
 from highwater_chaos.backends.attach.session import Access
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
-from highwater_chaos.backends.kubernetes.reference import DUMPER
+from highwater_chaos.backends.kubernetes.reference import DUMPER, of_reference
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
 from highwater_chaos.experiment.attached import own_topics, parse_attached
@@ -99,8 +99,9 @@ def resolved(found: Json, cluster: Found) -> ChaosExperiment:
     try:
         return parse_attached(text, source, cluster.cluster_id, list(cluster.brokers), cluster.voters, cluster.config)
     except ExperimentError as error:
-        problems = "; ".join(f"{one.path}: {one.message}" if one.path else one.message for one in error.problems)
-        raise ClusterError(problems) from error
+        problems = [of_reference(one) for one in error.problems]
+        texts = [f"{one.path}: {one.message}" if one.path else one.message for one in problems]
+        raise ClusterError("; ".join(texts)) from error
 
 
 def look_at(access: Access, found: Json) -> Found:
