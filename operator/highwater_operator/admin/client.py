@@ -93,6 +93,8 @@ class WireAdmin:
         self._zookeepers = list(zookeepers)
         self._at = at
         self._pages = pages
+        self._refused: dict[Endpoint, str] = {}
+        """Why a server could not be talked to at last."""
         # It may be Apache Kafka of any release.
         self._node = HostedNode(CLIENT_NAME, self._make_core, negotiates=True, security=lambda _: security)
 
@@ -103,6 +105,7 @@ class WireAdmin:
     async def start(self) -> None:
         """Once, before anything else; opens no connection yet."""
         await self._node.start()
+        self._node.network.refused = self._refused.__setitem__
 
     def close(self) -> None:
         self._node.kill()
@@ -236,10 +239,11 @@ class WireAdmin:
         """The first answer that any broker gives."""
         failures: list[str] = []
         for broker in self._brokers:
+            self._refused.pop(broker, None)
             answer = await self._ask(broker, request, version)
             if not isinstance(answer, RpcFailure):
                 return answer
-            failures.append(f"{broker} {answer.value}")
+            failures.append(f"{broker} {self._refused.get(broker, answer.value)}")
         raise AdminError(f"no broker answered {request.NAME}: {', '.join(failures) or 'none is known'}")
 
     async def _ask(self, to: Endpoint, request: ApiMessage, version: int) -> Any:

@@ -167,5 +167,5 @@ def test_nobody_answers() -> None:
         async with wire_admin([Endpoint("127.0.0.1", 1)]) as admin:
             await admin.look()
 
-    with pytest.raises(AdminError, match=r"no broker answered DescribeClusterRequest: 127\.0\.0\.1:1 disconnected"):
+    with pytest.raises(AdminError, match=r"answered DescribeClusterRequest: 127\.0\.0\.1:1 connection refused"):
         asyncio.run(ask())

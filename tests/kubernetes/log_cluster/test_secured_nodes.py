@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import ssl
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,13 @@ def test_a_secured_cluster_lets_in_who_knows_it_and_rotates_what_it_is_known_by(
     assert "listening" in logs or logs
     assert client.password not in logs
     assert client.password not in caplog.text
+
+    # Kafka keeps the password that it began with; whoever changes it elsewhere reads why nothing goes on.
+    wrong = {"data": {"password": b64encode(b"another").decode()}}
+    kube_api.patch("v1", "Secret", "demo-identity", "default", wrong)
+    wait_for(
+        lambda: "authentication failed: SASL_AUTHENTICATION_FAILED" in real.condition("Ready")["message"], "it is said"
+    )
 
 
 def annotate(api: Any, name: str, value: str) -> None:
