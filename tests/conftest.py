@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, settings
 
 from highwater_chaos.base.quantities import EventsPerSecond
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.machine import linux, proc
+from highwater_chaos.machine.kernel import linux, proc
 from highwater_pipeline.tables.remote import _filesystem
 from highwater_runtime.sim.garbage import freeze_collector
 

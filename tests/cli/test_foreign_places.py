@@ -14,7 +14,7 @@ import pytest
 from highwater_chaos.apache_kafka import installation
 from highwater_chaos.apache_kafka.versions import newest
 from highwater_chaos.local_cluster.record import ClusterRecord, NodeProcess, NodeRecord, point_to
-from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.kernel.identity import Identity
 from highwater_pipeline.java import find_java
 from highwater_pipeline.spark import class_archive
 

@@ -58,7 +58,7 @@ def test_the_list_of_scenarios_neither_runs_nor_judges():
 def test_heal_imports_the_machine_alone(tmp_path, monkeypatch):
     monkeypatch.setenv("HIGHWATER_STATE_DIR", str(tmp_path))
     loaded = loaded_by("heal")
-    assert "highwater_chaos.machine.heal" in loaded
+    assert "highwater_chaos.machine.runs.heal" in loaded
     assert loaded.isdisjoint((*RUNS, *JUDGES, *DRAWS, *READS, "rich"))
 
 

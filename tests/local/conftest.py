@@ -11,10 +11,10 @@ from waiting import until
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
-from highwater_chaos.machine import linux
-from highwater_chaos.machine.namespaces import NETNS, marked_for
-from highwater_chaos.machine.proc import pids, variable_of
-from highwater_chaos.machine.processes import RUN_MARK
+from highwater_chaos.machine.kernel import linux
+from highwater_chaos.machine.kernel.proc import pids, variable_of
+from highwater_chaos.machine.network.namespaces import NETNS, marked_for
+from highwater_chaos.machine.process.processes import RUN_MARK
 
 QUICK = """
       broker.session.timeout.ms: 1500

@@ -34,13 +34,13 @@ from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.faults import FaultRecord, kind_named
 from highwater_chaos.faults.base import Fault
-from highwater_chaos.machine.commands import Command
-from highwater_chaos.machine.cuts import Cut
-from highwater_chaos.machine.disk_error import DiskError
-from highwater_chaos.machine.disk_freeze import DiskFreeze
-from highwater_chaos.machine.disk_full import DiskFull
-from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.processes import Process
+from highwater_chaos.machine.faults.cuts import Cut
+from highwater_chaos.machine.faults.disk_error import DiskError
+from highwater_chaos.machine.faults.disk_freeze import DiskFreeze
+from highwater_chaos.machine.faults.disk_full import DiskFull
+from highwater_chaos.machine.faults.pauses import Pause
+from highwater_chaos.machine.process.commands import Command
+from highwater_chaos.machine.process.processes import Process
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.verdict.checked_run import write_checked
 from highwater_runtime.ports import SECOND

@@ -10,8 +10,8 @@ import pytest
 
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import Launch
-from highwater_chaos.machine.cuts import Cut
-from highwater_chaos.machine.disk_full import DiskFull
+from highwater_chaos.machine.faults.cuts import Cut
+from highwater_chaos.machine.faults.disk_full import DiskFull
 
 
 @pytest.mark.parametrize(("fault", "troubled"), [(DiskFull, True), (Cut, False)])

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from highwater_chaos.machine import linux
-from highwater_chaos.machine.links import Hub, Link
-from highwater_chaos.machine.namespaces import NETNS, Namespace, marked_for
-from highwater_chaos.machine.processes import RUN_MARK, Process, Spawn, marks
-from highwater_chaos.machine.reach import Reach
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.runs import run_directories
-from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume
+from highwater_chaos.machine.disk.volumes import SMALLEST, FileSystem, Volume
+from highwater_chaos.machine.kernel import linux
+from highwater_chaos.machine.network.links import Hub, Link
+from highwater_chaos.machine.network.namespaces import NETNS, Namespace, marked_for
+from highwater_chaos.machine.network.reach import Reach
+from highwater_chaos.machine.process.processes import RUN_MARK, Process, Spawn, marks
+from highwater_chaos.machine.runs.directory import run_directories
+from highwater_chaos.machine.runs.run import MachineRun
 
 MAKER = Path(__file__).with_name("maker.py")
 

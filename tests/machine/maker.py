@@ -10,22 +10,22 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from highwater_chaos.machine.commands import Command
-from highwater_chaos.machine.cuts import Cut
-from highwater_chaos.machine.disk_error import DiskError
-from highwater_chaos.machine.disk_freeze import DiskFreeze
-from highwater_chaos.machine.disk_full import DiskFull
-from highwater_chaos.machine.instructions import Instruction
-from highwater_chaos.machine.links import Hub, Link
-from highwater_chaos.machine.namespaces import Namespace
-from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.power_loss import PowerLoss
-from highwater_chaos.machine.processes import Process, Spawn
+from highwater_chaos.machine.disk.power_loss import PowerLoss
+from highwater_chaos.machine.disk.volumes import SMALLEST, FileSystem, Volume
+from highwater_chaos.machine.disk.wipe import Wipe
+from highwater_chaos.machine.faults.cuts import Cut
+from highwater_chaos.machine.faults.disk_error import DiskError
+from highwater_chaos.machine.faults.disk_freeze import DiskFreeze
+from highwater_chaos.machine.faults.disk_full import DiskFull
+from highwater_chaos.machine.faults.pauses import Pause
+from highwater_chaos.machine.network.links import Hub, Link
+from highwater_chaos.machine.network.namespaces import Namespace
+from highwater_chaos.machine.process.commands import Command
+from highwater_chaos.machine.process.instructions import Instruction
+from highwater_chaos.machine.process.processes import Process, Spawn
+from highwater_chaos.machine.process.start_barrier import StartBarrier
 from highwater_chaos.machine.resource import Resource
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.start_barrier import StartBarrier
-from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume
-from highwater_chaos.machine.wipe import Wipe
+from highwater_chaos.machine.runs.run import MachineRun
 
 
 def volume(run: MachineRun, name: str, kind: FileSystem) -> Volume:

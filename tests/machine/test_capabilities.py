@@ -25,10 +25,10 @@ from highwater_chaos.machine.capabilities import (
     VOLUMES,
     available,
 )
-from highwater_chaos.machine.heal import heal
-from highwater_chaos.machine.node_fault import Seen
-from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.runs import run_directories
+from highwater_chaos.machine.faults.node_fault import Seen
+from highwater_chaos.machine.faults.pauses import Pause
+from highwater_chaos.machine.runs.directory import run_directories
+from highwater_chaos.machine.runs.heal import heal
 
 PRINT = """
 import json
@@ -38,10 +38,10 @@ print(json.dumps(available()))
 REFUSE = """
 import pathlib, sys
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.namespaces import Namespace
-from highwater_chaos.machine.processes import Process, Spawn
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.network.namespaces import Namespace
+from highwater_chaos.machine.process.processes import Process, Spawn
+from highwater_chaos.machine.runs.run import MachineRun
+from highwater_chaos.machine.disk.volumes import Volume
 root = pathlib.Path(sys.argv[1])
 with MachineRun.open(root=root) as run:
     for resource in (

@@ -16,16 +16,16 @@ import pytest
 from waiting import until
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.frozen_group import FrozenGroup
-from highwater_chaos.machine.heal import heal
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.process.frozen_group import FrozenGroup
+from highwater_chaos.machine.runs.heal import heal
+from highwater_chaos.machine.runs.run import MachineRun
 
 _TREES = {"version 1": Path("/sys/fs/cgroup/freezer"), "version 2": Path("/sys/fs/cgroup/unified")}
 MAKER = """
 import sys, time
 from pathlib import Path
-from highwater_chaos.machine.frozen_group import FrozenGroup
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.process.frozen_group import FrozenGroup
+from highwater_chaos.machine.runs.run import MachineRun
 run = MachineRun.open(root=Path(sys.argv[1]))
 run.make(FrozenGroup(sys.argv[2]))
 print("made", flush=True)

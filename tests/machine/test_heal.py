@@ -19,19 +19,20 @@ from typing import Any
 import pytest
 
 from highwater_chaos.cli import execute
-from highwater_chaos.machine import linux, loop, volumes
-from highwater_chaos.machine.disk_freeze import DiskFreeze
+from highwater_chaos.machine.disk import loop, volumes
 from highwater_chaos.machine.errors import MachineError, RunGoneError
-from highwater_chaos.machine.heal import heal
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.namespaces import NETNS, Namespace
-from highwater_chaos.machine.own_program import own_program
-from highwater_chaos.machine.proc import boot_id, command_of, namespace_of, pids
-from highwater_chaos.machine.processes import Process, Spawn
-from highwater_chaos.machine.run import GUARDIAN_MODULE, MachineRun
-from highwater_chaos.machine.runs import run_directories, state_root
-from highwater_chaos.machine.start_barrier import StartBarrier
-from highwater_chaos.machine.undoing import end_run
+from highwater_chaos.machine.faults.disk_freeze import DiskFreeze
+from highwater_chaos.machine.kernel import linux
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.kernel.own_program import own_program
+from highwater_chaos.machine.kernel.proc import boot_id, command_of, namespace_of, pids
+from highwater_chaos.machine.network.namespaces import NETNS, Namespace
+from highwater_chaos.machine.process.processes import Process, Spawn
+from highwater_chaos.machine.process.start_barrier import StartBarrier
+from highwater_chaos.machine.runs.directory import run_directories, state_root
+from highwater_chaos.machine.runs.heal import heal
+from highwater_chaos.machine.runs.run import GUARDIAN_MODULE, MachineRun
+from highwater_chaos.machine.runs.undoing import end_run
 
 NOBODY = 65534
 MS_RDONLY, MS_REMOUNT = 1, 32
@@ -447,7 +448,7 @@ def guardians_below(state: Path) -> list[int]:
 
 
 def test_a_guardian_that_does_not_start(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("highwater_chaos.machine.run.GUARDIAN_MODULE", "highwater_chaos.no_such_module")
+    monkeypatch.setattr("highwater_chaos.machine.runs.run.GUARDIAN_MODULE", "highwater_chaos.no_such_module")
     with pytest.raises(MachineError, match=r"did not start .exit status 1.*No module named"):
         MachineRun.open(root=state)
     assert run_directories(state) == []

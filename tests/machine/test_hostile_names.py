@@ -17,17 +17,18 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.machine import linux, loop, proc
-from highwater_chaos.machine.control_groups import group_paths
+from highwater_chaos.machine.disk import loop
+from highwater_chaos.machine.disk.mount_copies import device_at, holders
+from highwater_chaos.machine.disk.power_loss import FLUSH_NOTHING, shut_down
+from highwater_chaos.machine.disk.volumes import SMALLEST, Volume, users_of
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.heal import heal
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.mount_copies import device_at, holders
-from highwater_chaos.machine.namespaces import namespace_of, place_of
-from highwater_chaos.machine.power_loss import FLUSH_NOTHING, shut_down
-from highwater_chaos.machine.processes import RUN_MARK, marked, marks
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.volumes import SMALLEST, Volume, users_of
+from highwater_chaos.machine.kernel import linux, proc
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.network.namespaces import namespace_of, place_of
+from highwater_chaos.machine.process.control_groups import group_paths
+from highwater_chaos.machine.process.processes import RUN_MARK, marked, marks
+from highwater_chaos.machine.runs.heal import heal
+from highwater_chaos.machine.runs.run import MachineRun
 from highwater_runtime.host.files.file_system import kind_of
 
 ROOT = os.geteuid() == 0
@@ -142,8 +143,8 @@ def test_a_mount_point_with_any_name_is_found(machine: Any, tmp_path: Path) -> N
 
 @pytest.mark.skipif(not ROOT, reason="volumes need root")
 def test_a_run_below_a_directory_with_any_name(tmp_path: Path) -> None:
-    from highwater_chaos.machine.run import MachineRun
-    from highwater_chaos.machine.volumes import SMALLEST, Volume
+    from highwater_chaos.machine.disk.volumes import SMALLEST, Volume
+    from highwater_chaos.machine.runs.run import MachineRun
 
     root = tmp_path / PLACE.replace("\udcc3", "\u00c3")
     with MachineRun.open(label="test", root=root) as run:

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.machine import undoing
-from highwater_chaos.machine.cuts import Cut
+from highwater_chaos.machine.disk.power_loss import PowerLoss
+from highwater_chaos.machine.disk.volumes import Volume
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.journal import Journal
-from highwater_chaos.machine.kinds import from_journal, to_journal
-from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.power_loss import PowerLoss
-from highwater_chaos.machine.processes import Process, Spawn
+from highwater_chaos.machine.faults.cuts import Cut
+from highwater_chaos.machine.faults.pauses import Pause
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.process.processes import Process, Spawn
 from highwater_chaos.machine.resource import Resource
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.runs import undoing
+from highwater_chaos.machine.runs.journal import Journal
+from highwater_chaos.machine.runs.kinds import from_journal, to_journal
 
 PROCESS = Process("p", "/run/x", Identity(12, 345), "mark")
 VOLUME = Volume("v", "/run/x", "/run/x/v.img", "/run/x/v", "xfs", 1 << 30)

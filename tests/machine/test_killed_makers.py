@@ -19,18 +19,18 @@ import pytest
 from processes import guardian_of
 
 from highwater_chaos.base.lines import whole_lines
-from highwater_chaos.machine import undoing
-from highwater_chaos.machine.guardian import _Apart
-from highwater_chaos.machine.heal import heal
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
-from highwater_chaos.machine.kinds import KINDS, from_journal
-from highwater_chaos.machine.runs import locked
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.runs import undoing
+from highwater_chaos.machine.runs.directory import locked
+from highwater_chaos.machine.runs.guardian import _Apart
+from highwater_chaos.machine.runs.heal import heal
+from highwater_chaos.machine.runs.journal import JOURNAL, Entry, Journal
+from highwater_chaos.machine.runs.kinds import KINDS, from_journal
 
 pytestmark = pytest.mark.whole_machine
 
 HEALER = """
-import sys, pathlib, highwater_chaos.machine.heal as healing
+import sys, pathlib, highwater_chaos.machine.runs.heal as healing
 for healed in healing.heal(pathlib.Path(sys.argv[1])):
     print(*healed.undone, *(f"left {what}" for what in healed.left), sep="\\n")
 """

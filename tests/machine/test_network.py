@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.namespaces import Namespace, enter_namespace, in_namespace, in_thread, marked_for
+from highwater_chaos.machine.faults.cuts import Cut
+from highwater_chaos.machine.network.namespaces import Namespace, enter_namespace, in_namespace, in_thread, marked_for
 
 pytestmark = pytest.mark.whole_machine
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.processes import PROCESS_MARK, Process, Spawn, marked
+from highwater_chaos.machine.faults.pauses import Pause
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.process.processes import PROCESS_MARK, Process, Spawn, marked
 
 
 def test_output_session_and_status(machine: Any, tmp_path: Path) -> None:

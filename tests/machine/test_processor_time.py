@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from waiting import until
 
-from highwater_chaos.machine.proc import ProcessorTime, processor_time_of
+from highwater_chaos.machine.kernel.proc import ProcessorTime, processor_time_of
 
 SPIN = "import os\nos.sched_setaffinity(0, {%d})\nprint(flush=True)\nwhile True: pass"
 

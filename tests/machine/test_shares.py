@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.machine import linux
-from highwater_chaos.machine.power_loss import PowerLoss
-from highwater_chaos.machine.shares import Place, Share
-from highwater_chaos.machine.wipe import Wipe
+from highwater_chaos.machine.disk.power_loss import PowerLoss
+from highwater_chaos.machine.disk.shares import Place, Share
+from highwater_chaos.machine.disk.wipe import Wipe
+from highwater_chaos.machine.kernel import linux
 
 
 def write_synced(path: Path, data: bytes) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.kernel.identity import Identity
 
 FIRST_THREAD_ENDS = """
 import ctypes, platform, threading, time

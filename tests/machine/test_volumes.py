@@ -18,16 +18,17 @@ from typing import Any
 import pytest
 from processes import states
 
-from highwater_chaos.machine import linux, loop, power_loss
-from highwater_chaos.machine.disk_error import DiskError
-from highwater_chaos.machine.disk_freeze import DiskFreeze
-from highwater_chaos.machine.disk_full import DiskFull
+from highwater_chaos.machine.disk import loop, power_loss
+from highwater_chaos.machine.disk.freezing import thaw
+from highwater_chaos.machine.disk.power_loss import FLUSH_NOTHING, PowerLoss, shut_down, try_to_write
+from highwater_chaos.machine.disk.volumes import MIB, SMALLEST, Volume, users_of
+from highwater_chaos.machine.disk.wipe import Wipe
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.freezing import thaw
-from highwater_chaos.machine.power_loss import FLUSH_NOTHING, PowerLoss, shut_down, try_to_write
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.volumes import MIB, SMALLEST, Volume, users_of
-from highwater_chaos.machine.wipe import Wipe
+from highwater_chaos.machine.faults.disk_error import DiskError
+from highwater_chaos.machine.faults.disk_freeze import DiskFreeze
+from highwater_chaos.machine.faults.disk_full import DiskFull
+from highwater_chaos.machine.kernel import linux
+from highwater_chaos.machine.runs.run import MachineRun
 
 pytestmark = [pytest.mark.whole_machine, pytest.mark.parametrize("kind", ["ext4", "xfs"])]
 

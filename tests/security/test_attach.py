@@ -22,8 +22,8 @@ from highwater_chaos.backends.attach.noted_topics import NotesTopics
 from highwater_chaos.backends.attach.session import Access, Session
 from highwater_chaos.backends.attach.topics import Made
 from highwater_chaos.cli import execute
-from highwater_chaos.machine.heal import heal
-from highwater_chaos.machine.own_program import own_program
+from highwater_chaos.machine.kernel.own_program import own_program
+from highwater_chaos.machine.runs.heal import heal
 from highwater_runtime.ports import Endpoint
 
 FILE = """
@@ -295,4 +295,4 @@ def _guards(process, run):
         words = (process / "cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return b"highwater_chaos.machine.guardian" in words and str(run).encode() in words
+    return b"highwater_chaos.machine.runs.guardian" in words and str(run).encode() in words

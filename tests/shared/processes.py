@@ -22,7 +22,7 @@ def command_lines() -> Iterator[tuple[int, list[bytes]]]:
 def guardian_of(run: Path) -> int:
     """The process that guards a run."""
     for pid, words in command_lines():
-        if b"highwater_chaos.machine.guardian" in words and os.fsencode(run) in words:
+        if b"highwater_chaos.machine.runs.guardian" in words and os.fsencode(run) in words:
             return pid
     raise AssertionError(f"nobody guards {run}")
 

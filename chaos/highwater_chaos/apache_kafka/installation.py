@@ -42,7 +42,7 @@ from highwater_chaos.apache_kafka.versions import (
     release_parts,
 )
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.ownership import check_kept
+from highwater_chaos.machine.kernel.ownership import check_kept
 from highwater_pipeline.java import Java, JavaNotFoundError, find_java, java_version
 
 _TOOL_SECONDS: Final = 120

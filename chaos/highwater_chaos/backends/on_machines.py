@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Protocol, TypeVar
 
-from highwater_chaos.machine.node_fault import NodeFault, Part
+from highwater_chaos.machine.faults.node_fault import NodeFault, Part
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES, Begins, Ends, Probes, Role
 
 

@@ -43,7 +43,7 @@ from highwater_chaos.backends.sim_cluster import (
 from highwater_chaos.backends.sim_controllers import known_to_brokers, known_to_controllers
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
-from highwater_chaos.machine.identity import ProcessState
+from highwater_chaos.machine.kernel.identity import ProcessState
 from highwater_chaos.records.dump import Dumped, dump_replicas
 from highwater_chaos.workload.metadata_probe import KnownLeaders, KnownMetadata
 from highwater_runtime.config import PropertyValue

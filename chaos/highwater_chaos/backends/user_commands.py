@@ -1,6 +1,6 @@
 """Commands of the user's as a part of a backend: each fault's run in threads of their own, one after the other.
 
-They are journaled by the machine (:class:`~highwater_chaos.machine.commands.Command`), so the run's guardian and
+They are journaled by the machine (``Command``), so the run's guardian and
 ``highwater heal`` undo them too. A command may take its time, and the harness's thread waits for none.
 """
 
@@ -17,9 +17,9 @@ from typing import Final, TypeVar
 
 from highwater_chaos.backends.primitives import Commands, Probed
 from highwater_chaos.backends.protocol import BackendError
-from highwater_chaos.machine.commands import Command
 from highwater_chaos.machine.errors import MachineError, RunGoneError
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.process.commands import Command
+from highwater_chaos.machine.runs.run import MachineRun
 from highwater_chaos.workload.client_host import HasClientConfig
 from highwater_runtime.ports import Endpoint
 

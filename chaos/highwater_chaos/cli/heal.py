@@ -13,9 +13,9 @@ import typer
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.heal import Healed
-from highwater_chaos.machine.heal import heal as heal_machine
-from highwater_chaos.machine.runs import state_root
+from highwater_chaos.machine.runs.directory import state_root
+from highwater_chaos.machine.runs.heal import Healed
+from highwater_chaos.machine.runs.heal import heal as heal_machine
 
 
 def heal(

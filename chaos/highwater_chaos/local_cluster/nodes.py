@@ -17,7 +17,7 @@ import msgspec
 from highwater_chaos.backends.local.layout import LOOPBACK
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.record import ClusterRecord, NodeRecord
-from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.kernel.identity import Identity
 
 _TAIL_LINES: Final = 12
 _HTTP_PATIENCE: Final = 2.0

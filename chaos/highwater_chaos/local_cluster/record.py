@@ -21,9 +21,9 @@ import msgspec
 from highwater_chaos.backends.local.layout import LOOPBACK
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.ownership import check_kept
-from highwater_chaos.machine.proc import boot_id
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.kernel.ownership import check_kept
+from highwater_chaos.machine.kernel.proc import boot_id
 from highwater_runtime.ports import Endpoint
 
 _RECORD: Final = "cluster.json"

@@ -14,7 +14,7 @@ from highwater_chaos.backends.local.programs import programs_of
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.record import ClusterRecord, NodeProcess, NodeRecord
-from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.kernel.identity import Identity
 from highwater_runtime.config import ConfigError
 from highwater_runtime.host.config.file import read_settings
 

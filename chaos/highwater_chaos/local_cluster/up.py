@@ -29,7 +29,7 @@ from highwater_chaos.local_cluster.record import (
     point_to,
 )
 from highwater_chaos.local_cluster.starting import start, write_files
-from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.kernel.identity import Identity
 from highwater_runtime.ports import Endpoint
 
 FIRST_PORT: Final = 9092

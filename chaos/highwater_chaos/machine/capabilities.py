@@ -15,18 +15,18 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.machine.cuts import Cut
+from highwater_chaos.machine.disk.power_loss import PowerLoss
+from highwater_chaos.machine.disk.volumes import SMALLEST, FileSystem, Volume, find_mkfs
+from highwater_chaos.machine.disk.wipe import Wipe
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.links import Hub, Link
-from highwater_chaos.machine.namespaces import Namespace
-from highwater_chaos.machine.node_fault import NodeFault
-from highwater_chaos.machine.power_loss import PowerLoss
+from highwater_chaos.machine.faults.cuts import Cut
+from highwater_chaos.machine.faults.node_fault import NodeFault
+from highwater_chaos.machine.network.links import Hub, Link
+from highwater_chaos.machine.network.namespaces import Namespace
+from highwater_chaos.machine.network.reach import Reach
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
-from highwater_chaos.machine.processes import Process, Spawn
-from highwater_chaos.machine.reach import Reach
-from highwater_chaos.machine.run import Held, MachineRun
-from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, find_mkfs
-from highwater_chaos.machine.wipe import Wipe
+from highwater_chaos.machine.process.processes import Process, Spawn
+from highwater_chaos.machine.runs.run import Held, MachineRun
 
 PROCESSES: Final = "processes"
 NAMESPACES: Final = "network namespaces on a bridge"

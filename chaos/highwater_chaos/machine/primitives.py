@@ -7,7 +7,7 @@ From this list alone follow
 - the kinds of faults that a node agent takes, how it reads requests for them, and its probes
   (:mod:`highwater_operator.agent.faults.derived`);
 - the methods of the backend on Kubernetes, which ask the agent of the node's machine;
-- what the journal may name (:mod:`~.kinds`);
+- what the journal may name (``runs.kinds``);
 - what is tried of a machine, and so what ``highwater doctor`` and skipped tests say (:mod:`~.capabilities`).
 
 A new primitive is a class of faults in a module of its own (:class:`~.node_fault.NodeFault`), a protocol here, and the
@@ -20,13 +20,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
-from highwater_chaos.machine.cuts import Cut
-from highwater_chaos.machine.disk_error import DiskError
-from highwater_chaos.machine.disk_freeze import DiskFreeze
-from highwater_chaos.machine.disk_full import DiskFull
-from highwater_chaos.machine.identity import ProcessState
-from highwater_chaos.machine.node_fault import NodeFault
-from highwater_chaos.machine.pauses import Pause, process_state
+from highwater_chaos.machine.faults.cuts import Cut
+from highwater_chaos.machine.faults.disk_error import DiskError
+from highwater_chaos.machine.faults.disk_freeze import DiskFreeze
+from highwater_chaos.machine.faults.disk_full import DiskFull
+from highwater_chaos.machine.faults.node_fault import NodeFault
+from highwater_chaos.machine.faults.pauses import Pause, process_state
+from highwater_chaos.machine.kernel.identity import ProcessState
 
 
 @dataclass(frozen=True, slots=True)

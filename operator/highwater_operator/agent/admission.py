@@ -20,7 +20,7 @@ import kubernetes
 
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import API_VERSION, CHAOS_ALLOWED, CHAOS_LABEL, NAMESPACE, STATEFUL_SET
-from highwater_chaos.machine.proc import groups_of
+from highwater_chaos.machine.kernel.proc import groups_of
 from highwater_operator.agent.orphans import Clusters
 from highwater_operator.agent.pods import NODE_CONTAINER, Pod, Pods, controller_of
 from highwater_operator.agent.refusals import RefusalError

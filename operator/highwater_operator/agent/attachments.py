@@ -13,8 +13,8 @@ import errno
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.mount_copies import attach, device_at, device_of
+from highwater_chaos.machine.disk.mount_copies import attach, device_at, device_of
+from highwater_chaos.machine.kernel.identity import Identity
 from highwater_operator.agent.containers import containers_by_pod, node_among
 from highwater_operator.agent.places import VOLUME_PATH
 from highwater_operator.agent.pods import Pod

@@ -1,7 +1,7 @@
 """A pod's processes and its network, found on the node itself: the agent lives in the machine's own process namespace.
 
 The kernel's control groups say which process is which pod's and which container's
-(:mod:`highwater_chaos.machine.control_groups`). The API server knows the container's id too, but hears of a restart
+(``control_groups``). The API server knows the container's id too, but hears of a restart
 later than it happens; so what is alive decides.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.machine.control_groups import container_of, group_paths
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.namespaces import namespace_of
-from highwater_chaos.machine.proc import command_of
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.kernel.proc import command_of
+from highwater_chaos.machine.network.namespaces import namespace_of
+from highwater_chaos.machine.process.control_groups import container_of, group_paths
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.refusals import RefusalError
 

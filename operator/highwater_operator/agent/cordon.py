@@ -11,7 +11,7 @@ from typing import Final
 
 from highwater_chaos.kube.client import Kube, KubeError, local_configuration
 from highwater_chaos.kube.kinds import NODE, Json
-from highwater_chaos.machine.commands import GONE, THERE
+from highwater_chaos.machine.process.commands import GONE, THERE
 
 BY: Final = "highwater.dev/cordoned-by"
 _UNKNOWN: Final = 2

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine.errors import MachineError, RunGoneError
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.runs import RunInfo, guarded, run_directories
+from highwater_chaos.machine.runs.directory import RunInfo, guarded, run_directories
+from highwater_chaos.machine.runs.run import MachineRun
 from highwater_operator.agent.machine_run import STATE, runs_of
 
 _EVERY: Final = 1.0

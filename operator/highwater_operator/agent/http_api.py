@@ -39,10 +39,10 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from highwater_chaos.base.strict_model import Model
-from highwater_chaos.machine.cuts import Address, Port
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.link_probes import answering
-from highwater_chaos.machine.proc import boot_id
+from highwater_chaos.machine.faults.cuts import Address, Port
+from highwater_chaos.machine.kernel.proc import boot_id
+from highwater_chaos.machine.network.link_probes import answering
 from highwater_operator.agent import metrics, pod_files
 from highwater_operator.agent.admission import Admission
 from highwater_operator.agent.authentication import authenticate

@@ -17,8 +17,8 @@ from typing import Final
 
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import NODE, REBOOT_ALLOWED, REBOOT_LABEL, Json
-from highwater_chaos.machine.proc import boot_id
-from highwater_chaos.machine.reset import why_no_reset
+from highwater_chaos.machine.kernel.proc import boot_id
+from highwater_chaos.machine.kernel.reset import why_no_reset
 from highwater_operator.agent.pod_files import open_kept_events
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.refusals import RefusalError

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine.errors import RunGoneError
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.journal import Entry
-from highwater_chaos.machine.linux import boot_time_ns
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.runs import RunInfo, run_directories
-from highwater_chaos.machine.undoing import end_run, undo_run
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.kernel.linux import boot_time_ns
+from highwater_chaos.machine.runs.directory import RunInfo, run_directories
+from highwater_chaos.machine.runs.journal import Entry
+from highwater_chaos.machine.runs.run import MachineRun
+from highwater_chaos.machine.runs.undoing import end_run, undo_run
 
 STATE: Final = Path("/var/lib/highwater/agent")
 """Where the agent's journals are, unless ``HIGHWATER_AGENT_STATE`` says otherwise."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
+from highwater_chaos.machine.disk.volumes import users_of
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.volumes import users_of
 from highwater_operator.agent import metrics
 from highwater_operator.agent.pods import Pods
 from highwater_operator.agent.records import FaultRecord

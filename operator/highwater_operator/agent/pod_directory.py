@@ -6,7 +6,7 @@ import os
 from typing import Self
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.safe_open import open_beneath, open_file
+from highwater_chaos.machine.kernel.safe_open import open_beneath, open_file
 
 _MOST_NAMES = 100_000
 _MOST_READ = 64 << 20

@@ -2,7 +2,7 @@
 
 Files of an emptyDir are read where the kubelet keeps it, also while the node is down; others through the container's
 own file system, as long as it lives. Pods are not trusted: the kernel resolves each path inside the pod's own directory
-and follows no link in it (:mod:`highwater_chaos.machine.safe_open`), and what is no regular file is not read.
+and follows no link in it (:mod:`highwater_chaos.machine.kernel.safe_open`), and what is no regular file is not read.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import BinaryIO, Final
 import msgspec
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.linux import punch_hole
-from highwater_chaos.machine.safe_open import open_file, open_root
+from highwater_chaos.machine.kernel.linux import punch_hole
+from highwater_chaos.machine.kernel.safe_open import open_file, open_root
 from highwater_operator.agent.containers import Container, network_of, node_container, running_node
 from highwater_operator.agent.places import ADMIN_PORT, DATA_PATH, EVENTS_PATH, EVENTS_VOLUME, volume_directory
 from highwater_operator.agent.pod_directory import PodDirectory

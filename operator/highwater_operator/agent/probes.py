@@ -12,7 +12,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, Final
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.namespaces import in_namespace
+from highwater_chaos.machine.network.namespaces import in_namespace
 
 MOST_BYTES: Final = 4 << 20
 """Of an answer of a pod's admin server."""

@@ -16,14 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.machine.disk.volumes import Volume
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.journal import Entry
-from highwater_chaos.machine.kinds import from_journal
-from highwater_chaos.machine.linux import boot_time_ns
-from highwater_chaos.machine.proc import boot_id
-from highwater_chaos.machine.reset import reset_machine
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.kernel.linux import boot_time_ns
+from highwater_chaos.machine.kernel.proc import boot_id
+from highwater_chaos.machine.kernel.reset import reset_machine
+from highwater_chaos.machine.runs.journal import Entry
+from highwater_chaos.machine.runs.kinds import from_journal
+from highwater_chaos.machine.runs.run import MachineRun
 from highwater_operator.agent import metrics
 from highwater_operator.agent.admission import Admission
 from highwater_operator.agent.background import Background

@@ -29,12 +29,12 @@ from typing import Final, Self
 import msgspec
 
 from highwater_chaos.kube.kinds import ABANDON_VOLUME
-from highwater_chaos.machine import loop
-from highwater_chaos.machine.control_groups import in_container
+from highwater_chaos.machine.disk import loop
+from highwater_chaos.machine.disk.shares import Place, Share
+from highwater_chaos.machine.disk.volumes import SMALLEST, FileSystem, Volume, make_file_system, users_of
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.shares import Place, Share
-from highwater_chaos.machine.tree import directories
-from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system, users_of
+from highwater_chaos.machine.kernel.tree import directories
+from highwater_chaos.machine.process.control_groups import in_container
 from highwater_operator.agent import metrics
 from highwater_operator.agent.limits import Limits
 from highwater_operator.agent.pods import Pod

@@ -17,7 +17,7 @@ from highwater_chaos.kube.kinds import (
     VOLUME_SIZE,
     VOLUME_WHEN_DELETED,
 )
-from highwater_chaos.machine.volumes import FileSystem
+from highwater_chaos.machine.disk.volumes import FileSystem
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.requests import LARGEST
 from highwater_operator.agent.volumes import RETAIN, VolumeRecord

@@ -15,7 +15,7 @@ from highwater_chaos.apache_kafka.node_config import misplaced
 from highwater_chaos.apache_kafka.versions import why_not_in_pods
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.experiment.consistency import switch_problem
-from highwater_chaos.machine.volumes import SMALLEST
+from highwater_chaos.machine.disk.volumes import SMALLEST
 from highwater_operator.objects.config_map import RESERVED, node_properties
 from highwater_operator.objects.naming import Owner, roles_of
 from highwater_operator.objects.security import why_not as why_no_security

@@ -26,13 +26,13 @@ from processes import command_lines
 from waiting import until
 
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, VOLUME_CLUSTER_UID
-from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.heal import heal
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.links import Hub, Link
-from highwater_chaos.machine.namespaces import Namespace
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.kernel import linux
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.network.links import Hub, Link
+from highwater_chaos.machine.network.namespaces import Namespace
+from highwater_chaos.machine.runs.heal import heal
+from highwater_chaos.machine.runs.run import MachineRun
 
 if TYPE_CHECKING:
     from api_server import ApiServer
@@ -388,7 +388,7 @@ def guardians(world: World) -> list[Identity]:
     found = [
         Identity.of(pid)
         for pid, words in command_lines()
-        if b"highwater_chaos.machine.guardian" in words and str(world.state).encode() in b" ".join(words)
+        if b"highwater_chaos.machine.runs.guardian" in words and str(world.state).encode() in b" ".join(words)
     ]
     return [identity for identity in found if identity is not None]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from highwater_chaos.machine.power_loss import PowerLoss, try_to_write
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.wipe import Wipe
+from highwater_chaos.machine.disk.power_loss import PowerLoss, try_to_write
+from highwater_chaos.machine.disk.wipe import Wipe
+from highwater_chaos.machine.runs.run import MachineRun
 from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 

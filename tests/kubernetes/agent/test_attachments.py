@@ -18,10 +18,10 @@ from node_stand_in_sizes import SYNCED
 from waiting import until
 
 from highwater_chaos.kube.kinds import VOLUME_CLUSTER_UID
-from highwater_chaos.machine import loop
+from highwater_chaos.machine.disk import loop
+from highwater_chaos.machine.disk.mount_copies import attach
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.mount_copies import attach
+from highwater_chaos.machine.kernel.identity import Identity
 from highwater_operator.agent.places import VOLUME_PATH
 
 DATA = f"{VOLUME_PATH}/data"

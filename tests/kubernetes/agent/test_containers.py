@@ -11,8 +11,8 @@ import pytest
 from agent_world import control_groups
 from waiting import until
 
-from highwater_chaos.machine.control_groups import container_of
-from highwater_chaos.machine.processes import Process
+from highwater_chaos.machine.process.control_groups import container_of
+from highwater_chaos.machine.process.processes import Process
 from highwater_operator.agent.containers import containers_of, node_container
 from highwater_operator.agent.pods import Pod
 

@@ -15,8 +15,8 @@ import pytest
 from agent_world import NODE, Agent, Pod, World, confirmed, guardians, mounted_loops, states
 from waiting import until
 
-from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.kernel import linux
 from highwater_operator.agent.csi import TOPOLOGY
 from highwater_operator.agent.csi import csi_pb2 as csi
 from highwater_operator.agent.pods import Pod as NodePod

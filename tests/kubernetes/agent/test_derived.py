@@ -14,13 +14,13 @@ from highwater_chaos.backends.kubernetes.crashable import CrashableBackend
 from highwater_chaos.backends.local.isolated import IsolatedBackend
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.base.strict_model import Model
-from highwater_chaos.machine import node_fault
-from highwater_chaos.machine.disk_full import DiskFull
-from highwater_chaos.machine.kinds import KINDS as JOURNALLED
-from highwater_chaos.machine.node_fault import MachineNode
-from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.disk.volumes import Volume
+from highwater_chaos.machine.faults import node_fault
+from highwater_chaos.machine.faults.disk_full import DiskFull
+from highwater_chaos.machine.faults.node_fault import MachineNode
+from highwater_chaos.machine.faults.pauses import Pause
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES, Begins, Ends, Probes
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.runs.kinds import KINDS as JOURNALLED
 from highwater_operator.agent.faults.base import HealContext
 from highwater_operator.agent.faults.derived import MachineFault
 from highwater_operator.agent.faults.kinds import KINDS, read_fault

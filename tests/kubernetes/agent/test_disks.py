@@ -13,10 +13,11 @@ from node_stand_in_sizes import SYNCED, UNSYNCED
 from waiting import until
 
 from highwater_chaos.kube.kinds import VOLUME_CLUSTER_UID, VOLUME_CRASHABLE, VOLUME_SIZE, VOLUME_WHEN_DELETED
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.disk import loop
+from highwater_chaos.machine.disk.power_loss import try_to_write
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.power_loss import try_to_write
-from highwater_chaos.machine.proc import boot_id
+from highwater_chaos.machine.kernel import linux
+from highwater_chaos.machine.kernel.proc import boot_id
 from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
 

@@ -16,8 +16,8 @@ from agent_world import Agent, Pod, World, confirmed, stopped
 from test_disks import crashable
 from waiting import until
 
-from highwater_chaos.machine.power_loss import held_bytes
-from highwater_chaos.machine.volumes import users_of
+from highwater_chaos.machine.disk.power_loss import held_bytes
+from highwater_chaos.machine.disk.volumes import users_of
 
 NAMES = (".highwater-probe", ".highwater-ballast")
 SECRET = b"root:x:0:0:root:/root:/bin/bash\n" * 300
@@ -168,7 +168,7 @@ def test_mappings_of_others_are_read_in_pieces(tmp_path: Path) -> None:
         assert child.stdout is not None
         assert child.stdout.readline() == "up\n"
         look = (
-            "import resource, sys; from pathlib import Path; from highwater_chaos.machine.volumes import users_of;"
+            "import resource, sys; from pathlib import Path; from highwater_chaos.machine.disk.volumes import users_of;"
             "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; found = users_of(Path(sys.argv[1]));"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, [one.pid for one in found])"
         )

@@ -12,9 +12,9 @@ from agent_world import Agent, World
 from waiting import until
 
 from highwater_chaos.kube.kinds import VOLUME_CRASHABLE, VOLUME_SIZE
-from highwater_chaos.machine import linux
-from highwater_chaos.machine.power_loss import PowerLoss, try_to_write
-from highwater_chaos.machine.wipe import Wipe
+from highwater_chaos.machine.disk.power_loss import PowerLoss, try_to_write
+from highwater_chaos.machine.disk.wipe import Wipe
+from highwater_chaos.machine.kernel import linux
 from highwater_operator.agent.limits import Limits
 from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes

@@ -13,8 +13,8 @@ from agent_world import TOKEN, Agent, World
 from waiting import until
 
 from highwater_chaos.kube.kinds import VOLUME_CRASHABLE, VOLUME_SIZE
-from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.kernel import linux
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import FaultRecord, Records
 from highwater_operator.agent.refusals import RefusalError

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from agent_world import Agent, World, confirmed
 
-from highwater_chaos.machine.link_probes import answering
+from highwater_chaos.machine.network.link_probes import answering
 
 
 def probes_in(saw: str) -> int:

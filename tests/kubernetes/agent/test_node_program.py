@@ -14,7 +14,7 @@ import pytest
 from agent_world import Agent, Pod, World, confirmed
 from waiting import until
 
-from highwater_chaos.machine.namespaces import in_namespace
+from highwater_chaos.machine.network.namespaces import in_namespace
 from highwater_chaos.records.dump import DUMPED
 from highwater_operator.agent.pod_files import MOST_BYTES
 from highwater_runtime.log.records import Record, build_batch

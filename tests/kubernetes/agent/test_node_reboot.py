@@ -13,9 +13,9 @@ from agent_world import NODE, PROGRAM, Agent, Pod, World, confirmed, states
 from waiting import until
 
 from highwater_chaos.base.machine_record import troubles_in
-from highwater_chaos.machine.power_loss import FLUSH_NOTHING, shut_down
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.disk.power_loss import FLUSH_NOTHING, shut_down
+from highwater_chaos.machine.disk.volumes import Volume
+from highwater_chaos.machine.runs.run import MachineRun
 
 LABEL = "highwater.dev/reboot"
 INFO = ["machineID", "systemUUID", "kernelVersion", "osImage", "containerRuntimeVersion"]
@@ -23,7 +23,7 @@ INFO += ["kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture"
 IN_A_MACHINE_OF_ITS_OWN = f"""
 import os, runpy, sys
 from pathlib import Path
-from highwater_chaos.machine import linux, reset
+from highwater_chaos.machine.kernel import linux, reset
 trigger, boot, sys.argv[1:] = *sys.argv[1:], []
 reset.TRIGGER = Path(trigger)
 linux.unshare(linux.CLONE_NEWNS)

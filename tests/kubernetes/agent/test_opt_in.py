@@ -11,7 +11,7 @@ from agent_world import Agent, Pod, World, confirmed, in_seconds, states
 from log_schema import parsed
 from waiting import until
 
-from highwater_chaos.machine.linux import boot_time_ns
+from highwater_chaos.machine.kernel.linux import boot_time_ns
 from highwater_operator.agent.http_api import PROBES
 
 CLUSTER = {"highwater.dev/cluster": "demo"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from highwater_chaos.machine import linux
+from highwater_chaos.machine.kernel import linux
 from highwater_operator.agent import metrics
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.orphans import GRACE, LOOK_EVERY, Collector, Grace, why_kept

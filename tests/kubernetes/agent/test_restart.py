@@ -14,7 +14,7 @@ import pytest
 from agent_world import Agent, World, confirmed, guardians, in_seconds, states
 from waiting import until
 
-from highwater_chaos.machine.link_probes import answering
+from highwater_chaos.machine.network.link_probes import answering
 
 
 def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.kernel.identity import Identity
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root and a machine that can do everything")
 DRIVER = Path(__file__).with_name("node_driver.py")

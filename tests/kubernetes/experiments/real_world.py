@@ -19,9 +19,9 @@ import msgspec
 from experiments.agents import FakeAgent, evidence
 from log_cluster.real_nodes import POLL, RealNodes, answers
 
-from highwater_chaos.machine.control_socket import call_program
-from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.processes import PROCESS_MARK, Process
+from highwater_chaos.machine.faults.pauses import Pause
+from highwater_chaos.machine.process.control_socket import call_program
+from highwater_chaos.machine.process.processes import PROCESS_MARK, Process
 from highwater_chaos.records.dump import dump_replicas
 from highwater_runtime.host.files.posix_disk import PosixDisk
 

@@ -18,7 +18,7 @@ from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode, Guess
 from highwater_chaos.backends.kubernetes.foreign.reference import ForeignReference
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.pod_nodes import PodNodes
-from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.faults.pauses import Pause
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES, Begins, BlocksWrites, FillsDisks
 from highwater_runtime.ports import SECOND, Endpoint
 from highwater_runtime.ports.trace import NodeStarted

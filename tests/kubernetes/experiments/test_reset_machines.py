@@ -17,7 +17,7 @@ from highwater_chaos.backends.primitives import RebootsMachines
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.liveness.health import Condition, Health
-from highwater_chaos.machine.proc import boot_id
+from highwater_chaos.machine.kernel.proc import boot_id
 from highwater_operator.experiments.contention import may_reset_machines
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import BrokerStateChanged

@@ -28,9 +28,9 @@ from highwater_chaos.backends.protocol import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import node_id, node_names
-from highwater_chaos.machine.commands import Command
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.own_program import own_program
+from highwater_chaos.machine.kernel.own_program import own_program
+from highwater_chaos.machine.process.commands import Command
 from highwater_chaos.records.dump import Dumped
 from highwater_pipeline.tables.recorded_events import RecordedEvents
 from highwater_pipeline.tables.recordings import RECORDED_EVENTS_FILE

@@ -19,7 +19,7 @@ import msgspec
 
 from highwater_chaos.backends.attach.session import Access, Session, UnreachableError
 from highwater_chaos.base.user_error import UserError
-from highwater_chaos.machine.commands import GONE, THERE
+from highwater_chaos.machine.process.commands import GONE, THERE
 from highwater_runtime.ports import MS, SECOND, Endpoint
 from highwater_runtime.wire.errors import ErrorCode, error_name
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState

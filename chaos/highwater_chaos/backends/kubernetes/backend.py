@@ -64,7 +64,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.kube.client import Kube, KubeError
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD, Json
-from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.faults.disk_error import DiskError
 from highwater_chaos.machine.primitives import Begins
 from highwater_chaos.records.dump import Dumped
 from highwater_runtime.host.net.listeners import PLAINTEXT_OUTBOUND, OutboundSecurity

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, Protocol
 
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, MachineClock
 from highwater_chaos.backends.local.program import Observed
-from highwater_chaos.machine.proc import boot_id
+from highwater_chaos.machine.kernel.proc import boot_id
 from highwater_pipeline.tables.settings import ASSUMED_CLOCK_ERROR_NS
 from highwater_runtime.host.clock_pairs import how_far_ahead
 from highwater_runtime.ports import SECOND

@@ -17,8 +17,8 @@ from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
 from highwater_chaos.backends.protocol import BackendError, HeldUp, NodeState
 from highwater_chaos.base.quantities import format_duration
-from highwater_chaos.machine.node_fault import NodeFault
-from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.faults.node_fault import NodeFault
+from highwater_chaos.machine.faults.pauses import Pause
 from highwater_chaos.machine.primitives import Begins, Probes
 from highwater_runtime.ports import SECOND
 

@@ -17,7 +17,7 @@ from highwater_chaos.backends.kubernetes.pod_nodes import PodNode
 from highwater_chaos.backends.kubernetes.replaced_pods import ReplacedPods
 from highwater_chaos.backends.primitives import MachineBoot, Needs, RebootsMachines
 from highwater_chaos.backends.protocol import BackendError, NodeState
-from highwater_chaos.machine.proc import boot_id
+from highwater_chaos.machine.kernel.proc import boot_id
 
 _KIND: Final = "nodeReboot"
 

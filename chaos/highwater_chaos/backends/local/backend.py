@@ -50,11 +50,11 @@ from highwater_chaos.base.machine_record import MACHINES_FILE
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.software import elects_by_znode
-from highwater_chaos.machine.disk_error import DiskError
-from highwater_chaos.machine.disk_freeze import DiskFreeze
-from highwater_chaos.machine.node_fault import NodeFault
+from highwater_chaos.machine.faults.disk_error import DiskError
+from highwater_chaos.machine.faults.disk_freeze import DiskFreeze
+from highwater_chaos.machine.faults.node_fault import NodeFault
 from highwater_chaos.machine.primitives import Begins, Probes
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.runs.run import MachineRun
 from highwater_chaos.records.dump import Dumped, dump_replicas
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.host.files.posix_disk import PosixDisk

@@ -27,8 +27,8 @@ from highwater_chaos.backends.primitives import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.capabilities import NAMESPACES, POWER_LOSS, PROCESSES, VOLUMES, available
+from highwater_chaos.machine.disk.volumes import FileSystem
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES
-from highwater_chaos.machine.volumes import FileSystem
 
 _NEEDS: Final[dict[Primitive, str]] = {
     LosesPower: POWER_LOSS,

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
-from highwater_chaos.machine.power_loss import PowerLoss, try_to_write
-from highwater_chaos.machine.processes import Process
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.volumes import FileSystem, Volume
-from highwater_chaos.machine.wipe import Wipe
-from highwater_chaos.machine.write_probe import probe_write
+from highwater_chaos.machine.disk.power_loss import PowerLoss, try_to_write
+from highwater_chaos.machine.disk.volumes import FileSystem, Volume
+from highwater_chaos.machine.disk.wipe import Wipe
+from highwater_chaos.machine.disk.write_probe import probe_write
+from highwater_chaos.machine.process.processes import Process
+from highwater_chaos.machine.runs.run import MachineRun
 
 DATA: Final = "data"
 VOLUME_BYTES: Final = 4 << 30

@@ -16,7 +16,7 @@ from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, SkewsClocks, StallsDisks
 from highwater_chaos.base.distribution import installing
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.machine.own_program import own_program
+from highwater_chaos.machine.kernel.own_program import own_program
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 
 _CONTROL: Final = "control.sock"

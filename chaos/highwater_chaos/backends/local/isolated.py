@@ -16,7 +16,7 @@ from highwater_chaos.backends.local.programs import program_of
 from highwater_chaos.backends.on_machines import with_machine_methods
 from highwater_chaos.backends.primitives import KeepMode, PowerLossReport, Primitive, implemented_by
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.runs.run import MachineRun
 
 
 @with_machine_methods("processes", "volume", "network")

@@ -24,11 +24,11 @@ from highwater_chaos.backends.local.layout import (
 from highwater_chaos.backends.local.pacing import remaining_ns
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import zookeeper_names
-from highwater_chaos.machine.cuts import Cut
-from highwater_chaos.machine.links import Hub, Link
-from highwater_chaos.machine.namespaces import Namespace, enter_namespace
-from highwater_chaos.machine.reach import Reach
-from highwater_chaos.machine.run import Held, MachineRun
+from highwater_chaos.machine.faults.cuts import Cut
+from highwater_chaos.machine.network.links import Hub, Link
+from highwater_chaos.machine.network.namespaces import Namespace, enter_namespace
+from highwater_chaos.machine.network.reach import Reach
+from highwater_chaos.machine.runs.run import Held, MachineRun
 from highwater_runtime.ports import Endpoint
 
 _PROBE_SECONDS: Final = 0.15

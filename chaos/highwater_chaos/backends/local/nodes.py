@@ -14,12 +14,12 @@ from highwater_chaos.backends.local.pacing import remaining_ns
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram
 from highwater_chaos.backends.primitives import KeepMode, PowerLossReport, SkewsClocks
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.machine.disk.volumes import Volume
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.node_fault import NodeFault, Part
-from highwater_chaos.machine.proc import ProcessorTime, processor_time_of
-from highwater_chaos.machine.processes import Process, Spawn
-from highwater_chaos.machine.run import Held, MachineRun
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.faults.node_fault import NodeFault, Part
+from highwater_chaos.machine.kernel.proc import ProcessorTime, processor_time_of
+from highwater_chaos.machine.process.processes import Process, Spawn
+from highwater_chaos.machine.runs.run import Held, MachineRun
 
 _TAIL_BYTES: Final = 8000
 _TAIL_LINES: Final = 8

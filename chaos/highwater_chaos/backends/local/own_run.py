@@ -12,7 +12,7 @@ from highwater_chaos.backends.protocol import EventFiles, TimedEvent
 from highwater_chaos.backends.user_commands import UserCommands
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.machine.errors import PlaceError
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.runs.run import MachineRun
 
 
 class OwnRun(UserCommands):

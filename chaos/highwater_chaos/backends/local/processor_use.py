@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from highwater_chaos.machine.proc import ProcessorTime
+from highwater_chaos.machine.kernel.proc import ProcessorTime
 from highwater_runtime.ports import SECOND
 
 EVERY_NS: Final = 10 * SECOND

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.machine.own_program import own_program
+from highwater_chaos.machine.kernel.own_program import own_program
 from highwater_chaos.run.recorder.messages import (
     DECODE_ANSWER,
     ENCODE,

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from highwater_chaos.base.distribution import installing
-from highwater_chaos.machine.own_program import own_program
+from highwater_chaos.machine.kernel.own_program import own_program
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,8 @@ def agent_control() -> Target:
     """What a hostile node answers on its control socket, as each kind of answer that the node agent reads."""
     import socket
 
-    from highwater_chaos.machine.control_socket import read_answer
     from highwater_chaos.machine.errors import MachineError
+    from highwater_chaos.machine.process.control_socket import read_answer
     from highwater_operator.agent.faults.node_program import ClockError, Count, FlushProbe, SessionKey, answer_as
 
     kinds = (bool, Count, FlushProbe, ClockError, SessionKey | None)

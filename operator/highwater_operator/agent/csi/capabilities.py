@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from highwater_chaos.machine.volumes import FileSystem
+from highwater_chaos.machine.disk.volumes import FileSystem
 from highwater_operator.agent.csi import csi_pb2 as csi
 from highwater_operator.agent.refusals import RefusalError
 

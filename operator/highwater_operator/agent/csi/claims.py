@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.machine.disk.shares import Place
+from highwater_chaos.machine.disk.volumes import MIB, SMALLEST, FileSystem
+from highwater_chaos.machine.disk.write_probe import probe_write
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.linux import device_at
-from highwater_chaos.machine.shares import Place
-from highwater_chaos.machine.volumes import MIB, SMALLEST, FileSystem
-from highwater_chaos.machine.write_probe import probe_write
+from highwater_chaos.machine.kernel.linux import device_at
 from highwater_operator.agent.limits import Limits
 from highwater_operator.agent.refusals import RefusalError
 from highwater_operator.agent.volumes import VolumeRecord, Volumes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from highwater_chaos.machine.volumes import SMALLEST
+from highwater_chaos.machine.disk.volumes import SMALLEST
 from highwater_operator.agent.csi import TOPOLOGY
 from highwater_operator.agent.csi import csi_pb2 as csi
 from highwater_operator.agent.csi.capabilities import file_system_of

@@ -13,11 +13,11 @@ from pydantic import AwareDatetime
 
 from highwater_chaos.base.quantities import Duration
 from highwater_chaos.base.strict_model import Model
-from highwater_chaos.machine.linux import boot_time_ns
-from highwater_chaos.machine.processes import Process
+from highwater_chaos.machine.disk.volumes import Volume
+from highwater_chaos.machine.kernel.linux import boot_time_ns
+from highwater_chaos.machine.process.processes import Process
 from highwater_chaos.machine.resource import Resource
-from highwater_chaos.machine.run import MachineRun
-from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.runs.run import MachineRun
 from highwater_operator.agent.containers import Container, containers_by_uid, network_of, node_container, running_node
 from highwater_operator.agent.machine import Machine
 from highwater_operator.agent.pods import Pod
@@ -31,7 +31,7 @@ R = TypeVar("R", bound=Resource)
 
 @dataclass(frozen=True, slots=True)
 class PodNode:
-    """The node of a pod, as :class:`~highwater_chaos.machine.node_fault.MachineNode`. What it does not have now is a
+    """The node of a pod, as ``MachineNode``. What it does not have now is a
     ``RefusalError``: 409 where it does not run, 422 where it will not have it."""
 
     pod: Pod

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from highwater_chaos.machine.commands import Command
-from highwater_chaos.machine.own_program import own_program
+from highwater_chaos.machine.kernel.own_program import own_program
+from highwater_chaos.machine.process.commands import Command
 from highwater_operator.agent.faults.base import Context, Fault, HealContext
 from highwater_operator.agent.records import Evidence
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final, Literal, Self
 
-from highwater_chaos.machine.node_fault import NodeFault, Seen
+from highwater_chaos.machine.faults.node_fault import NodeFault, Seen
 from highwater_chaos.machine.primitives import MACHINE_PRIMITIVES, Begins, Probes
 from highwater_operator.agent.faults.base import Context, Fault, HealContext
 from highwater_operator.agent.records import Evidence

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from highwater_chaos.machine.node_fault import met_by_write
-from highwater_chaos.machine.power_loss import PowerLoss as Loss
-from highwater_chaos.machine.volumes import Volume
-from highwater_chaos.machine.wipe import Wipe, is_empty
+from highwater_chaos.machine.disk.power_loss import PowerLoss as Loss
+from highwater_chaos.machine.disk.volumes import Volume
+from highwater_chaos.machine.disk.wipe import Wipe, is_empty
+from highwater_chaos.machine.faults.node_fault import met_by_write
 from highwater_operator.agent.faults.base import Context, DownFault, HealContext
 from highwater_operator.agent.faults.processes import gone, kill
 from highwater_operator.agent.records import Evidence

@@ -3,7 +3,7 @@ end; a clock that is wrong; heartbeats that are lost until a session has expired
 
 The agent sends instructions over the node's control socket, reached through its container's own file system. Each
 instruction carries this fault's id, so that any agent can undo it. A node is not trusted: an exchange has one deadline
-and one limit of size (:mod:`highwater_chaos.machine.control_socket`). An answer of another shape than ours is an error.
+and one limit of size (``control_socket``). An answer of another shape than ours is an error.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import msgspec
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from highwater_chaos.base.quantities import Duration, format_signed_duration, parse_signed_duration
-from highwater_chaos.machine.control_socket import NotListeningError, call_program
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.instructions import Instruction
+from highwater_chaos.machine.kernel.identity import Identity
+from highwater_chaos.machine.process.control_socket import NotListeningError, call_program
+from highwater_chaos.machine.process.instructions import Instruction
 from highwater_operator.agent.containers import running_node
 from highwater_operator.agent.faults.base import Context, Fault, HealContext, PodNode
 from highwater_operator.agent.places import CONTROL_PATH

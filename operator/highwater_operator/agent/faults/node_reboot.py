@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import ClassVar, Literal
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.pauses import Pause
-from highwater_chaos.machine.proc import unwritten_bytes
+from highwater_chaos.machine.faults.pauses import Pause
+from highwater_chaos.machine.kernel.proc import unwritten_bytes
 from highwater_operator.agent.containers import node_container
 from highwater_operator.agent.faults.base import Context, Fault
 from highwater_operator.agent.pods import Pod

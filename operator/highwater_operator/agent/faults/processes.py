@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.frozen_group import FrozenGroup
-from highwater_chaos.machine.start_barrier import StartBarrier
+from highwater_chaos.machine.process.frozen_group import FrozenGroup
+from highwater_chaos.machine.process.start_barrier import StartBarrier
 from highwater_operator.agent.containers import Container, node_container, running_node
 from highwater_operator.agent.faults.base import Context, DownFault
 from highwater_operator.agent.places import CONTROL_VOLUME, HOLD_FILES, volume_directory

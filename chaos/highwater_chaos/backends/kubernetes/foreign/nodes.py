@@ -8,7 +8,7 @@ from highwater_chaos.backends.attach.watcher import Watcher
 from highwater_chaos.backends.kubernetes.foreign.pods import PodOf
 from highwater_chaos.backends.kubernetes.pod_nodes import PodNode
 from highwater_chaos.kube.kinds import Json
-from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.faults.pauses import Pause
 
 
 @dataclass(slots=True)

@@ -15,9 +15,9 @@ from highwater_chaos.apache_kafka.node_logging import OBSERVER
 from highwater_chaos.backends.local.capability import can_isolate
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.namespaces import Namespace, in_namespace
-from highwater_chaos.machine.own_program import own_program
-from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.kernel.own_program import own_program
+from highwater_chaos.machine.network.namespaces import Namespace, in_namespace
+from highwater_chaos.machine.runs.run import MachineRun
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.host.proxy.redirect import redirect
 from highwater_runtime.ports import Endpoint

@@ -1,0 +1,1 @@
+"""Faults of one node that end when they are undone."""

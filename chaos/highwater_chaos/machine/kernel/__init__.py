@@ -1,0 +1,1 @@
+"""What Python does not offer of Linux: system calls, ``/proc``, and files that others can change."""

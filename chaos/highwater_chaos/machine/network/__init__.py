@@ -1,0 +1,1 @@
+"""Network namespaces of nodes, the links between them, and probes of both."""

@@ -1,0 +1,1 @@
+"""Processes, commands and programs of others: started, stopped and told what to do."""

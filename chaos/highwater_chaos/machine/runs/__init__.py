@@ -1,0 +1,1 @@
+"""Runs on this machine: their journals, their guardians, and how what they made is undone."""
