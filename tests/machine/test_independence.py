@@ -19,6 +19,6 @@ print(*sorted(name for name in sys.modules if name.startswith(ours)))
 
 def test_it_imports_nothing_else_of_ours() -> None:
     package = highwater_chaos.machine
-    modules = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
+    modules = [module.name for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     done = subprocess.run([sys.executable, "-c", LOOK, *modules], capture_output=True, text=True, check=True)
     assert done.stdout.split() == sorted(["highwater_chaos", package.__name__, *modules])
