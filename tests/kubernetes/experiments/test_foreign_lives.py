@@ -13,7 +13,7 @@ from highwater_chaos.backends.attach.session import Access
 from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
 from highwater_chaos.backends.kubernetes.faults import PodPlace
-from highwater_chaos.backends.kubernetes.foreign.backend import ForeignBackend
+from highwater_chaos.backends.kubernetes.foreign.backend import CrashableForeignBackend, ForeignBackend
 from highwater_chaos.backends.kubernetes.foreign.nodes import ForeignNode, Guess
 from highwater_chaos.backends.kubernetes.foreign.reference import ForeignReference
 from highwater_chaos.backends.kubernetes.network import Cuts
@@ -25,12 +25,20 @@ from highwater_runtime.ports.trace import NodeStarted
 
 
 class Agent:
-    """Does and sees all that it is asked for."""
+    """Does and sees all that it is asked for, but keeps a node down for one fault at a time."""
+
+    def __init__(self) -> None:
+        self.down: set[str] = set()
 
     def put_fault(self, fault: str, body: Any) -> Any:
+        if "restartAfter" in body:
+            if self.down:
+                raise AgentError("the node is kept down by another fault", 409)
+            self.down.add(fault)
         return {"state": "inForce", "evidence": [{"saw": "it", "confirmed": True, "phase": "inject"}]}
 
     def heal_fault(self, fault: str) -> Any:
+        self.down.discard(fault)
         return {"state": "healed", "evidence": [{"saw": "nothing of it", "confirmed": True, "phase": "heal"}]}
 
 
@@ -74,12 +82,12 @@ def listed(container: str | None, uid: str = "u-1", address: str = "10.0.0.1", *
 class World:
     """A run on two brokers; the pod of broker 0 is looked at."""
 
-    def __init__(self, *, guessed: bool = False) -> None:
+    def __init__(self, *, guessed: bool = False, backend: type[ForeignBackend] = ForeignBackend) -> None:
         agent: Any = Agent()
         reference, journal = ForeignReference("kafka", "", {"app": "kafka"}, "kafka", "k:1", "", ""), Journal()
         found = SimpleNamespace(cluster_id="c", brokers={0: Endpoint("k", 1), 1: Endpoint("k", 2)}, voters=())
         access = Access((Endpoint("k", 1),))
-        self.backend: Any = ForeignBackend(None, None, reference, access, found, journal, 600 * SECOND)  # type: ignore[arg-type]
+        self.backend: Any = backend(None, None, reference, access, found, journal, 600 * SECOND)  # type: ignore[arg-type]
         backend, self.seen = self.backend, Watched()
         backend._cluster = SimpleNamespace(brokers=2)
         backend._observer = self.seen
@@ -253,6 +261,21 @@ def test_a_pod_that_was_guessed_is_the_brokers_only_if_its_end_shows(make: Make)
     assert unseen.reasons == [f"{guessed} and no fault of it showed in the broker"]
     assert seen.reasons == []
     assert wrong.reasons == [f"{guessed} but broker-0 answered while a fault held it"]
+
+
+@pytest.mark.parametrize("ends", ["kill", "power_loss"])
+def test_the_disk_of_a_node_that_is_down_is_wiped(make: Make, ends: str) -> None:
+    """By a second fault, while the first one keeps the node down."""
+    world = make(backend=CrashableForeignBackend)
+    if ends == "kill":
+        world.kill()
+    else:
+        world.backend.power_loss("broker-0", "none")
+    world.backend.wipe("broker-0")
+    assert world.backend.disk_is_empty("broker-0")
+    assert len(world.broker.place.agent.down) == 1
+    world.start()
+    assert world.broker.place.agent.down == set()
 
 
 def test_an_agent_that_refuses_a_pod_is_quoted_without_its_address(make: Make) -> None:

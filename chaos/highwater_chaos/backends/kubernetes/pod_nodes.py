@@ -194,9 +194,13 @@ class PodDisks(PodNodes):
         """A new file system; whatever the kubelet has started on the old one is killed."""
         one = self._nodes[node]
         one.wiped_empty = False
-        fault = self._client.inject(one.place, "diskWipe", f"wipe the disk of {node}", None, self._held())
+        fault = self._client.inject(one.place, "diskWipe", f"wipe the disk of {node}", None, self._held_still())
         one.down.append(fault)
         one.wiped_empty = one.wiped = True
+
+    def _held_still(self) -> dict[str, str]:
+        """What keeps a node down which another fault keeps down already."""
+        return self._held()
 
     def disk_is_empty(self, node: str) -> bool:
         """Return what the agent saw after it had replaced the disk."""
