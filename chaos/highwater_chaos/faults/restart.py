@@ -46,7 +46,7 @@ class Restart(NodeDownFault):
         return 0
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Roll. Confirmed by each node's new incarnation, unfenced and in the ISR of what it replicates."""
+        """Roll. Confirmed by each node's new incarnation; a broker is unfenced and in the ISR of what it replicates."""
         backend = context.backend
         for touch in context.aim_at_processes(self.target):
             node, before = touch.name, backend.incarnation(touch.name)
@@ -78,8 +78,8 @@ def _is_back(context: FaultContext, node: str, before: int) -> bool:
     view = context.view
     if context.backend.state(node) is not NodeState.UP or context.backend.incarnation(node) <= before:
         return False  # on Kubernetes the incarnation that was stopped may be the last one heard of
-    if node.startswith("controller-"):
-        return view.active_controller() is not None
+    if not node.startswith("broker-"):
+        return view.active_controller() is not None  # there is a quorum, or an ensemble, that has elected it
     broker = node_id(node)
     return view.is_unfenced(broker) and all(
         broker in partition.isr for partition in view.partitions.values() if broker in partition.replicas
