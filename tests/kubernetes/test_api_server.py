@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 from typing import Any
 
@@ -16,6 +17,8 @@ from api_server import ApiServer, Grant
 from api_server.world import World
 from kubernetes import client
 from kubernetes.client.exceptions import ApiException
+
+from highwater_chaos.kube.client import local_configuration
 
 PATIENCE = 30.0
 LOG_CLUSTER = {
@@ -38,6 +41,19 @@ def _map(name: str, **data: str) -> dict[str, Any]:
 
 
 # The official clients
+
+
+def test_a_watch_notices_that_the_server_is_gone(kubeconfig, monkeypatch):
+    """The kernel asks for signs of life: a connection that was cut silently would say nothing for minutes."""
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    configuration = local_configuration()
+    rest = client.ApiClient(configuration).rest_client
+    connection = rest.pool_manager.connection_from_url(configuration.host)._get_conn()
+    connection.connect()
+    assert connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+    options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_NODELAY)
+    assert [connection.sock.getsockopt(socket.IPPROTO_TCP, one) for one in options] == [4, 2, 3, 1]
+    connection.close()
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
@@ -40,6 +41,18 @@ PATIENCE: Final = 15.0
 """Seconds for which a request is tried again, unless its caller says otherwise."""
 _TIMEOUT: Final = (3.0, 10.0)
 """Seconds to connect, and between two bytes of a response."""
+KEEP_ALIVE: Final = tuple(
+    (level, getattr(socket, name), value)
+    for level, name, value in (
+        (socket.SOL_SOCKET, "SO_KEEPALIVE", 1),
+        (socket.IPPROTO_TCP, "TCP_KEEPIDLE", 4),
+        (socket.IPPROTO_TCP, "TCP_KEEPINTVL", 2),
+        (socket.IPPROTO_TCP, "TCP_KEEPCNT", 3),
+        (socket.IPPROTO_TCP, "TCP_USER_TIMEOUT", 10_000),
+    )
+    if hasattr(socket, name)  # Linux has all
+)
+"""Options of a socket whose kernel notices within about ten seconds that the other machine is gone."""
 _PAGE: Final = 500
 MOST_LOG: Final = 16 << 20
 _CONNECTIONS: Final = 32
@@ -379,6 +392,7 @@ def local_configuration() -> kubernetes.client.Configuration:
         kubernetes.config.ConfigException: there is none of them.
     """
     configuration = kubernetes.client.Configuration()
+    configuration.socket_options = [*urllib3.connection.HTTPConnection.default_socket_options, *KEEP_ALIVE]
     # The client's own default is what the variable was when it was imported.
     file = os.environ.get("KUBECONFIG") or None
     if file is None:

@@ -14,6 +14,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.kube.client import KEEP_ALIVE
+
 SERVER_NAME: Final = "highwater-agent"
 _EXPIRED: Final = 10
 _NOT_YET_VALID: Final = 9
@@ -55,14 +57,8 @@ def keep_alive(connection: socket.socket) -> None:
     """Have the kernel notice within about ten seconds that the other machine is gone."""
     if connection.family not in (socket.AF_INET, socket.AF_INET6):
         return  # a tunnel's end, on this machine
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (
-        (socket.TCP_KEEPIDLE, 4),
-        (socket.TCP_KEEPINTVL, 2),
-        (socket.TCP_KEEPCNT, 3),
-        (socket.TCP_USER_TIMEOUT, 10_000),
-    ):
-        connection.setsockopt(socket.IPPROTO_TCP, option, value)
+    for option in KEEP_ALIVE:
+        connection.setsockopt(*option)
 
 
 def why_refused(error: Exception, trust: Trust) -> str:
