@@ -329,9 +329,8 @@ class Faults:
                 seen.append(Evidence(f"the end could not be seen: {_sentence(error)}", False, "heal"))
         all_entries = [*entries, *self._run.tagged(_barred(record.id))]
         who = sorted({entry.undone_by for entry in all_entries if entry.undone_by})
-        seen.append(
-            Evidence(f"nothing of it is left; undone by {', '.join(who) or 'no one: it left nothing'}", phase="heal")
-        )
+        undone = f"undone by {', '.join(who)}" if who else "there was nothing to undo any more"
+        seen.append(Evidence(f"nothing of it is left; {undone}", phase="heal"))
         metrics.HEALS.labels(record.kind, by).inc()
         metrics.HEAL_SECONDS.labels(record.kind).observe(time.monotonic() - began)
         return self._store(replace(record, state=state).saw(*seen), by)
