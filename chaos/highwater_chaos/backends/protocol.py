@@ -11,7 +11,7 @@ Time is the backend's: virtual in the simulator, real elsewhere. The harness nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -265,8 +265,8 @@ class ShowsControllers(Protocol):
 class ShowsRest(Protocol):
     """A place that can look into all nodes at once."""
 
-    def unrest(self) -> Sequence[InvariantViolation]:
-        """Return what must agree once the cluster is at rest, and does not agree now."""
+    def unrest(self) -> Iterator[InvariantViolation]:
+        """Yield what must agree once the cluster is at rest, and does not agree now."""
 
 
 @runtime_checkable

@@ -7,7 +7,7 @@ disks and clocks, and probes read them back, so evidence here means that the mod
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -276,13 +276,14 @@ class SimBackend:
         found = self._monitor.violations if self._monitor is not None else []
         return [InvariantViolation(item.name, item.time_ns, item.subject, item.what) for item in found]
 
-    def unrest(self) -> Sequence[InvariantViolation]:
-        """Return the invariants of a cluster at rest that are broken."""
+    def unrest(self) -> Iterator[InvariantViolation]:
+        """Yield the invariants of a cluster at rest that are broken."""
         if self._monitor is None:
-            return []
+            return
         if self._at_rest is None:
             self._at_rest = AtRest(self.simulator, self._monitor.peers.unheard)
-        return [InvariantViolation(one.name, self.now_ns(), one.subject, one.what) for one in self._at_rest.look()]
+        for one in self._at_rest.look():
+            yield InvariantViolation(one.name, self.now_ns(), one.subject, one.what)
 
     def replica_dump(self) -> Generator[Dumped, None, None]:
         """From the files of every broker's disk."""

@@ -347,7 +347,8 @@ class Recovery:
         if not isinstance(backend, ShowsRest) or not self.is_readable() or not self.is_whole():
             return  # why that is so is known by now
         limit_ns = backend.now_ns() + _REST_NS
-        if not run.go_on(lambda: not backend.unrest(), min(limit_ns, run.deadline_ns)) and backend.now_ns() >= limit_ns:
+        is_calm = run.go_on(lambda: next(backend.unrest(), None) is None, min(limit_ns, run.deadline_ns))
+        if not is_calm and backend.now_ns() >= limit_ns:
             run.violations += backend.unrest()
 
     def look_back(self) -> None:

@@ -20,6 +20,7 @@ from uuid import UUID
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.ports import SECOND
 from highwater_runtime.sim.connection import Connection, ConnectionState, SimRequest
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
@@ -28,6 +29,9 @@ from highwater_runtime.wire.fetch_session import FINAL_EPOCH, FIRST_EPOCH
 
 _MANY: Final = 100
 """Connections that are remembered before those that were closed are forgotten."""
+
+_LARGE: Final = 100
+"""Sessions with more partitions are compared once in a second."""
 
 AskedKey = tuple[UUID | str, int]
 """Topic id or name, and partition index."""
@@ -40,6 +44,7 @@ class AskedPartitions:
         self._simulator = simulator
         self._violations = violations
         self._asked: dict[Connection, tuple[SimRequest, dict[AskedKey, int]]] = {}
+        self._next_ns = 0
 
     def of(self, node: str, call: SimRequest, broker: Broker) -> Mapping[AskedKey, int] | None:
         """The offset at which each partition is fetched; None: unknown. ``call`` has just been handled."""
@@ -59,12 +64,11 @@ class AskedPartitions:
             if found is None:
                 return None  # it was opened over another connection
             names = bool(wanted or body.forgotten_topics_data)
-            forgotten = {
-                (topic.topic_id if by_id else topic.topic, index)
-                for topic in body.forgotten_topics_data
-                for index in topic.partitions
-            }
-            wanted = {**{key: offset for key, offset in found[1].items() if key not in forgotten}, **wanted}
+            before = found[1].copy()
+            for topic in body.forgotten_topics_data:
+                for index in topic.partitions:
+                    before.pop((topic.topic_id if by_id else topic.topic, index), None)
+            wanted = {**before, **wanted}
             if names and (call.response is None or call.response.error_code == ErrorCode.NONE):
                 self._is_known(node, body.session_id, broker, wanted)
         if len(self._asked) > _MANY:
@@ -81,6 +85,10 @@ class AskedPartitions:
         session = broker.fetch_sessions.find(session_id)
         if session is None:
             return
+        if len(wanted) > _LARGE:
+            if self._simulator.now_ns < self._next_ns:
+                return
+            self._next_ns = self._simulator.now_ns + SECOND
         has = {
             (one.topic_id if session.by_id else one.topic, one.fetch.partition): one.fetch.fetch_offset
             for one in session.partitions.values()

@@ -60,19 +60,24 @@ def configs_in(tree: DataTree) -> Configs:
 def disobeyed(name: str, broker: Broker, configs: Configs, now_ms: int) -> Iterator[Unrest]:
     """Yield what the broker does not obey. ``now_ms``: by its wall clock."""
     node = broker.options.config
+    in_force: dict[str, tuple[dict[str, str], LogConfig]] = {}
+    topics = (*(topic for topic, _ in broker.logs), *(one.topic for one in broker.partitions.values()))
+    for topic in dict.fromkeys(topics):
+        own = _in_force(configs, topic, broker.options.node_id)
+        numbers = {field: int(own[name]) for name, field in TOPIC_PROPERTIES.items() if name in own}
+        in_force[topic] = own, replace(LogConfig.of(node, own), **numbers)  # type: ignore[arg-type]
     for (topic, _), log in broker.logs.items():
         if not log.is_online:
             continue
-        own = _in_force(configs, topic, broker.options.node_id)
-        numbers = {field: int(own[name]) for name, field in TOPIC_PROPERTIES.items() if name in own}
-        wanted = replace(LogConfig.of(node, own), **numbers)  # type: ignore[arg-type]
-        wanted = replace(wanted, truncation_sync=log.config.truncation_sync)
+        wanted = in_force[topic][1]
+        if wanted.truncation_sync is not log.config.truncation_sync:
+            wanted = replace(wanted, truncation_sync=log.config.truncation_sync)
         if log.config != wanted:
             differing = [one for one in LogConfig.__slots__ if getattr(log.config, one) != getattr(wanted, one)]
             what = f"the log of {name} does not obey the settings in force: {', '.join(differing)}"
             yield Unrest("replica-state", log.partition, what)
     for replica in broker.partitions.values():
-        own = _in_force(configs, replica.topic, broker.options.node_id)
+        own = in_force[replica.topic][0]
         least = min(int(own.get(MIN_INSYNC_REPLICAS, node.min_insync_replicas)), len(replica.replicas))
         if replica.min_isr != least and replica.log.is_online:
             what = f"{name} obeys min.insync.replicas {replica.min_isr}, and {least} is in force"

@@ -53,25 +53,30 @@ class AtRest:
         """The highest offset of the metadata that any node knew at the first look. Those that do nothing but show that
         the controller lives go on, and a broker hears that one is committed with the next (before KAFKA-14145)."""
 
-    def look(self) -> list[Unrest]:
-        """What does not agree, by kind and node."""
+    def look(self) -> Iterator[Unrest]:
+        """Yield what does not agree, by kind and node. To look at all of it is dear; whether there is any is not."""
+        is_calm = True
+        for one in self._first():
+            is_calm = False
+            yield one
+        if is_calm:
+            for name, broker in self._cores(Broker).items():
+                yield from contradictions(name, broker, self._simulator.nodes[name].disk)
+
+    def _first(self) -> Iterator[Unrest]:
         brokers, controllers = self._cores(Broker), self._cores(QuorumController)
         if self._owed < 0:
             known = (*(one.committed_image.offset for one in controllers.values()), -1)
             self._owed = max(known + tuple(one.image.offset for one in brokers.values()))
         configs = self._configs(controllers)
-        found = [*_images(brokers, controllers, self._owed)]
+        yield from _images(brokers, controllers, self._owed)
         for name, broker in brokers.items():
             now_ms = EPOCH_MS + self._simulator.nodes[name].clock.wall_ns() // MS
-            found += _replicas(name, broker, brokers, self._unheard)
-            found += disobeyed(name, broker, broker.image.configs if configs is None else configs, now_ms)
-            found += leftovers(name, broker, self._simulator.nodes[name].disk)
-            found += _groups(name, broker)
-        found += _producer_ids(brokers)
-        if found:
-            return found
-        every = brokers.items()
-        return [one for name, broker in every for one in contradictions(name, broker, self._simulator.nodes[name].disk)]
+            yield from _replicas(name, broker, brokers, self._unheard)
+            yield from disobeyed(name, broker, broker.image.configs if configs is None else configs, now_ms)
+            yield from leftovers(name, broker, self._simulator.nodes[name].disk)
+            yield from _groups(name, broker)
+        yield from _producer_ids(brokers)
 
     def _configs(self, controllers: dict[str, QuorumController]) -> Configs | None:
         """The settings that are committed; None: nobody lives who knows."""

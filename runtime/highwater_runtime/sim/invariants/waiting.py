@@ -20,7 +20,7 @@ throttled while a request waited are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -146,14 +146,15 @@ class WaitingInvariants:
         if body.min_bytes > 1 or call.response is not None:
             return None
 
-        throttled: dict[AskedKey, None] = {}
+        throttled: dict[str, None] = {}
 
         def due() -> str:
-            throttled.update((key, None) for key in wanted if replica_id >= 0 and _may_be_throttled(broker, key))
-            asked = {key: offset for key, offset in wanted.items() if key not in throttled}
-            return next(_there_is(broker, asked, replica_id), "")
+            if replica_id >= 0:
+                throttled.update(dict.fromkeys(_may_be_throttled(broker)))
+            return next(_there_is(broker, wanted, replica_id, throttled), "")
 
-        due()
+        if replica_id >= 0:
+            throttled.update(dict.fromkeys(_may_be_throttled(broker)))
         return self._until(node, body.max_wait_ms, due)
 
     def _produce(self, node: str, call: SimRequest, broker: Broker) -> Callable[[], str] | None:
@@ -206,10 +207,12 @@ def _news_of(raft: RaftReplica, params: FetchParams, sent: int) -> str:
     return f"HW {raft.high_watermark} is news after {sent}" if sent < raft.high_watermark else ""
 
 
-def _there_is(broker: Broker, wanted: Mapping[AskedKey, int], replica_id: int) -> Iterator[str]:
+def _there_is(
+    broker: Broker, wanted: Mapping[AskedKey, int], replica_id: int, throttled: Container[str]
+) -> Iterator[str]:
     for key, offset in wanted.items():
         replica = replica_asked(broker, key)
-        if replica is None or not replica.log.is_online:
+        if replica is None or not replica.log.is_online or replica.topic in throttled:
             continue
         if replica.leading is None:
             yield f"it does not lead {replica.name}"
@@ -219,9 +222,11 @@ def _there_is(broker: Broker, wanted: Mapping[AskedKey, int], replica_id: int) -
             yield f"{replica.name} ends at {replica.log.log_end_offset}, and is fetched at {offset}"
 
 
-def _may_be_throttled(broker: Broker, key: AskedKey) -> bool:
-    replica = replica_asked(broker, key)
-    return replica is not None and bool(broker.image.topic_config(replica.topic).get(LEADER_THROTTLED_REPLICAS))
+def _may_be_throttled(broker: Broker) -> Iterator[str]:
+    """Topics of which some replicas are throttled as leaders."""
+    for topic in broker.image.topics_by_name:
+        if broker.image.topic_config(topic).get(LEADER_THROTTLED_REPLICAS):
+            yield topic
 
 
 def _committed(ends: list[tuple[Partition, int]]) -> str:
