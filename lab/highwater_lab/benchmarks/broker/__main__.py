@@ -24,9 +24,11 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shutil
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -38,6 +40,7 @@ from highwater_lab.benchmarks.broker.load import (
     ProduceLoad,
     consume,
     create_topic,
+    delete_topic,
     leader_of,
     produce,
     produce_at,
@@ -51,6 +54,10 @@ BULK_BYTES: Final = 64 * 1024
 READ_BYTES: Final = 8 << 20
 LONGEST_BULK: Final = 15.0
 """Seconds. A bulk load writes some 200 MB a second to each replica."""
+_WRITTEN: Final = 1e9
+"""Bytes a second that a bulk load writes at most, all replicas together."""
+_SOON: Final = {"log.segment.delete.delay.ms": 100}
+_GONE_WITHIN: Final = 60.0
 RATE: Final = 500.0
 
 Run = Callable[[Connection, ProduceLoad], Produced]
@@ -73,7 +80,10 @@ def main() -> None:
         software = [highwater(arguments.event_loop)]
         if not arguments.without_apache_kafka:
             software.append(apache_kafka())
-        clusters = [stack.enter_context(running(one, home, brokers=arguments.brokers)) for one in software]
+        _ensure_room(home, max(arguments.seconds, arguments.warm))
+        clusters = [
+            stack.enter_context(running(one, home, brokers=arguments.brokers, config=_SOON)) for one in software
+        ]
         for cluster in clusters:
             print(f"warming {cluster.name}", file=sys.stderr)
             seconds = arguments.warm if cluster.name == "apache-kafka" else min(arguments.warm, 5.0)
@@ -97,6 +107,16 @@ def main() -> None:
         table.save(arguments.json, machine)
 
 
+def _ensure_room(home: Path, seconds: float) -> None:
+    """Say how much disk space the largest load takes, and end where there is less."""
+    needed, free = int(min(seconds, LONGEST_BULK) * _WRITTEN), shutil.disk_usage(home).free
+    print(f"needs up to {needed / 1e9:.0f} GB in {home.parent}, which has {free / 1e9:.0f} GB", file=sys.stderr)
+    if free < needed:
+        sys.exit(
+            "expected that much free space; found less: set TMPDIR to a larger disk, or shorten --seconds and --warm"
+        )
+
+
 def measure(cluster: RunningCluster, table: Table, tag: str, seconds: float) -> None:
     """Every load once, each on a topic of its own whose name begins with ``tag``."""
     name, everywhere = cluster.name, sorted(cluster.pids)
@@ -110,35 +130,41 @@ def measure(cluster: RunningCluster, table: Table, tag: str, seconds: float) -> 
 
     for acks, replicas in placements:
         layout, all_of_them = _layout_name(acks, replicas), acks < 0
-        done, cpu = _loaded(cluster, ProduceLoad(f"{tag}-single-{len(replicas)}-{acks}", 1, 100, acks), replicas, many)
+        load = ProduceLoad(f"{tag}-single-{len(replicas)}-{acks}", 1, 100, acks)
+        with _topic(cluster, load, replicas):
+            done, cpu = _loaded(cluster, load, many)
         rate = done.requests / done.seconds
         table.add(name, f"1 record a request, {layout}", rate, "records/s", "≥ 20,000" if all_of_them else "")
         each = cpu / done.requests * 1e6
         table.add(name, "  leader's processor time for each", each, "µs", "≤ 25" if all_of_them else "≤ 20", of=layout)
     layout = _layout_name(-1, everywhere)
-    done, _ = _loaded(cluster, ProduceLoad(f"{tag}-ten", 10, 100, -1), everywhere, many)
+    load = ProduceLoad(f"{tag}-ten", 10, 100, -1)
+    with _topic(cluster, load, everywhere):
+        done, _ = _loaded(cluster, load, many)
     table.add(name, f"10 records a request, {layout}", done.requests * 10 / done.seconds, "records/s", "≥ 150,000")
     for acks, replicas in placements:
         layout, goal = _layout_name(acks, replicas), "≥ 600,000" if acks < 0 else "≥ 1,000,000"
         load = ProduceLoad(f"{tag}-bulk-100-{len(replicas)}-{acks}", BULK_BYTES // 100, 100, acks)
-        done, _ = _loaded(cluster, load, replicas, few)
+        with _topic(cluster, load, replicas):
+            done, _ = _loaded(cluster, load, few)
         table.add(name, f"bulk, 100 B, {layout}", done.requests * load.records / done.seconds, "records/s", goal)
     for acks, replicas in placements:
         layout, goal = _layout_name(acks, replicas), "≥ 70" if acks < 0 else "≥ 300"
         load = ProduceLoad(f"{tag}-bulk-1024-{len(replicas)}-{acks}", BULK_BYTES // 1024, 1024, acks)
-        done, cpu = _loaded(cluster, load, replicas, few)
-        megabytes = done.requests * BULK_BYTES / 1e6
-        table.add(name, f"bulk, 1 KiB, {layout}", megabytes / done.seconds, "MB/s", goal)
-        table.add(name, "  leader's processor time for a MB", cpu / megabytes * 1e6, "µs", of=layout)
-        _read_back(cluster, table, load, layout)
+        with _topic(cluster, load, replicas):
+            done, cpu = _loaded(cluster, load, few)
+            megabytes = done.requests * BULK_BYTES / 1e6
+            table.add(name, f"bulk, 1 KiB, {layout}", megabytes / done.seconds, "MB/s", goal)
+            table.add(name, "  leader's processor time for a MB", cpu / megabytes * 1e6, "µs", of=layout)
+            _read_back(cluster, table, load, layout)
     layout = _layout_name(-1, everywhere)
     load = ProduceLoad(f"{tag}-first", 1, 100, -1)
-    create_topic(cluster.bootstrap, load.topic, everywhere)
-    with Connection(_leader(cluster, load)[1]) as connection:
+    with _topic(cluster, load, everywhere), Connection(_leader(cluster, load)[1]) as connection:
         first = produce_at(connection, load, seconds=1 / RATE, rate=RATE).quantile_ms(1)
     table.add(name, f"first record of a new topic, {layout}", first, "ms")
     load = ProduceLoad(f"{tag}-paced", 1, 100, -1)
-    done, _ = _loaded(cluster, load, everywhere, lambda to, load: produce_at(to, load, seconds=seconds, rate=RATE))
+    with _topic(cluster, load, everywhere):
+        done, _ = _loaded(cluster, load, lambda to, load: produce_at(to, load, seconds=seconds, rate=RATE))
     table.add(name, f"latency at {RATE:g}/s, {layout}, p50", done.quantile_ms(0.5), "ms", "≤ 0.8")
     table.add(name, f"latency at {RATE:g}/s, {layout}, p99", done.quantile_ms(0.99), "ms", "≤ 10")
 
@@ -165,14 +191,26 @@ def _leader(cluster: RunningCluster, load: ProduceLoad) -> tuple[int, Endpoint]:
     return found[0], found[1]
 
 
-def _loaded(cluster: RunningCluster, load: ProduceLoad, replicas: list[int], run: Run) -> tuple[Produced, float]:
+@contextmanager
+def _topic(cluster: RunningCluster, load: ProduceLoad, replicas: list[int]) -> Iterator[None]:
+    """A load's topic, whose bytes have gone from all disks when the block ends."""
+    create_topic(cluster.bootstrap, load.topic, replicas)
+    yield
+    delete_topic(cluster.bootstrap, load.topic)
+    until = time.monotonic() + _GONE_WITHIN
+    while left := [one for place in cluster.brokers for one in place.data.glob(f"{load.topic}-0*")]:
+        if time.monotonic() > until:
+            raise LoadError(f"{left[0]} is there {_GONE_WITHIN:g} s after its topic was deleted")
+        time.sleep(0.1)
+
+
+def _loaded(cluster: RunningCluster, load: ProduceLoad, run: Run) -> tuple[Produced, float]:
     """The load's outcome, and the leader's processor time meanwhile in seconds.
 
     One record goes before the load. A follower asks for a new partition once the fetch ends that it has under way, and
     that one waits up to ``replica.fetch.max.wait.ms`` for other partitions, in Apache Kafka as in ours. A load that
     began with this wait would be behind its rate from the start.
     """
-    create_topic(cluster.bootstrap, load.topic, replicas)
     broker, endpoint = _leader(cluster, load)
     with Connection(endpoint) as connection:
         produce_at(connection, ProduceLoad(load.topic, 1, 100, load.acks), seconds=1 / RATE, rate=RATE)

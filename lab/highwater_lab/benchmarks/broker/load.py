@@ -25,6 +25,8 @@ from highwater_runtime.wire.messages.create_topics_request import (
     CreatableTopic,
     CreateTopicsRequest,
 )
+from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from highwater_runtime.wire.messages.delete_topics_response import DeleteTopicsResponse
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from highwater_runtime.wire.messages.fetch_response import FetchResponse
 from highwater_runtime.wire.messages.list_offsets_request import (
@@ -43,6 +45,7 @@ FETCH_VERSION: Final = 12
 LIST_OFFSETS_VERSION: Final = 6
 METADATA_VERSION: Final = 9
 CREATE_TOPICS_VERSION: Final = 5
+_DELETE_TOPICS_VERSION: Final = 6
 _CORRELATION: Final = struct.Struct(">i")
 _CORRELATION_AT: Final = 8
 _LATEST: Final = -1
@@ -188,6 +191,15 @@ def create_topic(bootstrap: Endpoint, name: str, replicas: list[int]) -> None:
             if time.monotonic() > deadline:
                 raise LoadError(f"{name} has no leader with a full ISR after {_TIMEOUT_S:.0f} s: {found}")
             time.sleep(0.05)
+
+
+def delete_topic(bootstrap: Endpoint, name: str) -> None:
+    """Have a topic deleted; its bytes may stay for a while."""
+    with Connection(bootstrap) as connection:
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=30_000)
+        answer: DeleteTopicsResponse = connection.call(request, _DELETE_TOPICS_VERSION)
+    if code := answer.responses[0].error_code:
+        raise LoadError(f"DeleteTopics {name}: {ErrorCode(code).name}: {answer.responses[0].error_message}")
 
 
 def _leads(endpoint: Endpoint, topic: str) -> bool:
