@@ -90,8 +90,8 @@ class BelievingBackend(SimBackend):
         super().stop(node)
         self.believed[node] = NodeState.DOWN
 
-    def power_loss(self, node, keep):
-        report = super().power_loss(node, keep)
+    def power_loss(self, node, keep, *, wipe=False):
+        report = super().power_loss(node, keep, wipe=wipe)
         self.believed[node] = NodeState.DOWN
         return report
 

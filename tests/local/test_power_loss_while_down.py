@@ -43,10 +43,10 @@ def test_what_was_written_after_the_last_flush_is_lost(experiment: Callable[...,
     """A stop that flushes nothing would be found: its bytes are gone with the power."""
 
     class ForgetsToFlush(SimBackend):
-        def power_loss(self, node: str, keep):  # type: ignore[no-untyped-def]
+        def power_loss(self, node: str, keep, *, wipe: bool = False):  # type: ignore[no-untyped-def]
             assert not self.simulator.node(node).is_alive
             self.simulator.node(node).disk.open("unsynced", create=True).append(b"7 bytes")
-            return super().power_loss(node, keep)
+            return super().power_loss(node, keep, wipe=wipe)
 
     result = run(experiment, ForgetsToFlush())
     (power,) = (record for record in result.faults if record.kind == "powerLoss")

@@ -79,8 +79,9 @@ class Probed(NamedTuple):
 class LosesPower(Protocol):
     """Machines whose power can fail."""
 
-    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
-        """The machine loses power: process gone, page cache gone but for what ``keep`` says."""
+    def power_loss(self, node: str, keep: KeepMode, *, wipe: bool = False) -> PowerLossReport:
+        """The machine loses power: process gone, page cache gone but for what ``keep`` says. With ``wipe``, which
+        :class:`WipesDisks` allows, its disk is replaced before anything can start on it."""
 
 
 @runtime_checkable
@@ -140,8 +141,8 @@ class SkewsClocks(Protocol):
 class WipesDisks(Protocol):
     """Disks that can be replaced."""
 
-    def wipe(self, node: str) -> None:
-        """Replace the disk of a node that is down by an empty one."""
+    def kill_and_wipe(self, node: str) -> None:
+        """SIGKILL if it runs, and the node's disk is replaced by an empty one before anything can start on it."""
 
     def disk_is_empty(self, node: str) -> bool:
         """Probe: whether the node's data directory holds nothing."""

@@ -329,10 +329,13 @@ class SimBackend:
         self._stopping.add(node)
         self.simulator.stop(node, lambda: self._stopping.discard(node))
 
-    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
+    def power_loss(self, node: str, keep: KeepMode, *, wipe: bool = False) -> PowerLossReport:
         """Process and page cache are gone."""
         self._stopping.discard(node)
-        return PowerLossReport(self.simulator.power_loss(node, keep).bytes_lost)
+        lost = self.simulator.power_loss(node, keep).bytes_lost
+        if wipe:
+            self.simulator.wipe(node)
+        return PowerLossReport(lost)
 
     def plan_power_loss(self, node: str, write: int, keep: KeepMode) -> None:
         host = self.simulator.node(node)
@@ -351,7 +354,9 @@ class SimBackend:
     def drop_power_loss(self, node: str) -> None:
         self.simulator.node(node).disk.cut_power_at(None)
 
-    def wipe(self, node: str) -> None:
+    def kill_and_wipe(self, node: str) -> None:
+        """Both at the same instant."""
+        self.kill(node)
         self.simulator.wipe(node)
 
     def pause(self, node: str, until_ns: int | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from highwater_chaos.backends.primitives import KillsNodes, Primitive, WipesDisks
+from highwater_chaos.backends.primitives import Primitive, WipesDisks
 from highwater_chaos.base.process import Process
 from highwater_chaos.experiment.faults import Effect
 from highwater_chaos.experiment.targets import Victims
@@ -26,7 +26,7 @@ class DiskWipe(NodeDownFault):
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        return frozenset({KillsNodes, WipesDisks})
+        return frozenset({WipesDisks})
 
     @property
     def lasts_ns(self) -> int | None:
@@ -48,10 +48,9 @@ class DiskWipe(NodeDownFault):
         """Kill, then wipe. Confirmed by a look at the empty disk."""
         for touch in context.aim_at_processes(self.target):
             node = touch.name
-            context.using(KillsNodes).kill(node)
+            context.using(WipesDisks).kill_and_wipe(node)
             down = yield from seen_down(context, touch, "kill")
             if down:
-                context.using(WipesDisks).wipe(node)
                 empty = context.using(WipesDisks).disk_is_empty(node)
                 context.record_evidence(
                     touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node

@@ -104,7 +104,7 @@ class PowerLoss(NodeDownFault):
         for touch in touches:
             node = touch.name
             if self.at_write is None:
-                report = context.using(LosesPower).power_loss(node, keeps[node])
+                report = context.using(LosesPower).power_loss(node, keeps[node], wipe=self.wipe)
             elif (planned := (yield from _planned(context, node))) is not None:
                 report = planned
             else:
@@ -121,7 +121,8 @@ class PowerLoss(NodeDownFault):
                 keep=keeps[node],
             )
             if self.wipe and down:
-                context.using(WipesDisks).wipe(node)
+                if self.at_write is not None:
+                    context.using(WipesDisks).kill_and_wipe(node)
                 empty = context.using(WipesDisks).disk_is_empty(node)
                 context.record_evidence(
                     touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node

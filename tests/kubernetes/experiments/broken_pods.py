@@ -190,7 +190,7 @@ class Model(FakeAgent):
         match kind:
             case "kill" | "stop" | "powerLoss" | "diskWipe":
                 if done:
-                    pod.up, pod.wiped = False, kind == "diskWipe"
+                    pod.up, pod.wiped = False, kind == "diskWipe" or bool(body.get("wipe"))
                     pod.held_by |= {fault} if "restartAfter" in body else set()
                     self._start_if_free(body["pod"]["name"])
                 seen = not pod.up or "restartAfter" not in body

@@ -29,8 +29,10 @@ class Agent:
 
     def __init__(self) -> None:
         self.down: set[str] = set()
+        self.asked: list[Any] = []
 
     def put_fault(self, fault: str, body: Any) -> Any:
+        self.asked.append(body)
         if "restartAfter" in body:
             if self.down:
                 raise AgentError("the node is kept down by another fault", 409)
@@ -264,16 +266,16 @@ def test_a_pod_that_was_guessed_is_the_brokers_only_if_its_end_shows(make: Make)
 
 
 @pytest.mark.parametrize("ends", ["kill", "power_loss"])
-def test_the_disk_of_a_node_that_is_down_is_wiped(make: Make, ends: str) -> None:
-    """By a second fault, while the first one keeps the node down."""
+def test_a_disk_is_wiped_by_the_fault_that_takes_the_node_down(make: Make, ends: str) -> None:
+    """A second one would kill what the kubelet has started meanwhile."""
     world = make(backend=CrashableForeignBackend)
     if ends == "kill":
-        world.kill()
+        world.backend.kill_and_wipe("broker-0")
     else:
-        world.backend.power_loss("broker-0", "none")
-    world.backend.wipe("broker-0")
+        world.backend.power_loss("broker-0", "none", wipe=True)
     assert world.backend.disk_is_empty("broker-0")
-    assert len(world.broker.place.agent.down) == 1
+    (body,) = world.broker.place.agent.asked
+    assert (body["kind"], body.get("wipe")) == (("diskWipe", None) if ends == "kill" else ("powerLoss", True))
     world.start()
     assert world.broker.place.agent.down == set()
 

@@ -185,22 +185,21 @@ class PodNodes:
 class PodDisks(PodNodes):
     """The same, of nodes whose volumes are of their agents' making, and can lose power."""
 
-    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
-        """Processes and page cache of the pod's volume; its successor is held."""
-        fault = self._bring_down(self._nodes[node], "powerLoss", "power-loss", keep=keep)
-        return PowerLossReport(int(fault.details("lostBytes") or 0))
-
-    def wipe(self, node: str) -> None:
-        """A new file system; whatever the kubelet has started on the old one is killed."""
+    def power_loss(self, node: str, keep: KeepMode, *, wipe: bool = False) -> PowerLossReport:
+        """Processes and page cache of the pod's volume; its successor is held. A wipe is part of it: by itself it would
+        kill what the kubelet has started meanwhile, and the kubelet waits longer each time."""
         one = self._nodes[node]
         one.wiped_empty = False
-        fault = self._client.inject(one.place, "diskWipe", f"wipe the disk of {node}", None, self._held_still())
-        one.down.append(fault)
-        one.wiped_empty = one.wiped = True
+        fault = self._bring_down(one, "powerLoss", "power-loss", keep=keep, **({"wipe": True} if wipe else {}))
+        one.wiped_empty, one.wiped = wipe, one.wiped or wipe
+        return PowerLossReport(int(fault.details("lostBytes") or 0))
 
-    def _held_still(self) -> dict[str, str]:
-        """What keeps a node down which another fault keeps down already."""
-        return self._held()
+    def kill_and_wipe(self, node: str) -> None:
+        """One fault of the agent's, as for :meth:`power_loss`."""
+        one = self._nodes[node]
+        one.wiped_empty = False
+        self._bring_down(one, "diskWipe", "kill")
+        one.wiped_empty = one.wiped = True
 
     def disk_is_empty(self, node: str) -> bool:
         """Return what the agent saw after it had replaced the disk."""

@@ -368,8 +368,9 @@ class LocalBackend(RealNodes, OwnRun):
             local.ask_to_stop()
 
     @asked("wipe")
-    def wipe(self, node: str) -> None:
-        """Give the node a new, empty file system."""
+    def kill_and_wipe(self, node: str) -> None:
+        """Give the node a new, empty file system. Nothing else starts it meanwhile."""
+        self.kill(node)
         self._nodes[node].wipe()
 
     def begin_fault(self, node: str, begins: Begins, parameters: Mapping[str, Any], until_ns: int | None) -> None:

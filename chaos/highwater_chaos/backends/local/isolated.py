@@ -55,9 +55,11 @@ class IsolatedBackend(LocalBackend):
         return disk
 
     @asked("power loss")
-    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
+    def power_loss(self, node: str, keep: KeepMode, *, wipe: bool = False) -> PowerLossReport:
         local = self._nodes[node]
         report = local.lose_power(self._volumes[node], keep)
+        if wipe:
+            local.wipe()
         # Also of a node that does not run: its machine has a page cache all the same.
         self._stopped(local, "power-loss", report.lost_bytes)
         return report

@@ -380,10 +380,6 @@ class ForeignBackend(RebootedMachines, AttachBackend):
 class CrashableForeignBackend(PodDisks, ForeignBackend):
     """A :class:`ForeignBackend` of pods all of which have volumes that their agents can harm."""
 
-    def _held_still(self) -> dict[str, str]:
-        """Nothing: the pod's control group is frozen already, and an agent lets one fault do that at a time."""
-        return {}
-
     def disk_heal(self, node: str) -> None:
         one = self._pod_of(node)
         if one.trouble is not None:
