@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -79,6 +80,21 @@ def test_a_process_that_is_killed_takes_no_other_result_along(tmp_path: Path, ti
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
+def _interrupted(
+    arguments: Sequence[str | Path], folder: Path, signal_: signal.Signals, far_enough: str
+) -> tuple[int, str, str]:
+    """Send the signal when stderr has a line with ``far_enough``; returns exit status, stdout, stderr after it."""
+    process = subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        assert any(far_enough in line for line in process.stderr)
+        process.send_signal(signal_)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    return process.returncode, out, err
+
+
 @pytest.mark.quick("SIGTERM", "SIGINT-jobs")
 @pytest.mark.parametrize(
     ("signal_", "options", "far_enough"),
@@ -96,29 +112,64 @@ def test_a_signal_ends_a_real_process_cleanly(
     files = _short_and_endless(tmp_path, tiny)
     if options:
         files.reverse()  # what has finished is reported, whatever comes before it
-    process = subprocess.Popen(
-        [HIGHWATER, "run", *files, *options, "--json", "--junit", "junit.xml"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if far_enough in line:
-                break
-        process.send_signal(signal_)
-        out, err = process.communicate(timeout=120)
-    finally:
-        process.kill()
-    assert process.returncode == 2, err
+    arguments = [HIGHWATER, "run", *files, *options, "--json", "--junit", "junit.xml"]
+    status, out, err = _interrupted(arguments, tmp_path, signal_, far_enough)
+    assert status == 2, err
     assert "highwater: interrupted; runs that had finished are kept, the one in progress is not" in err
     assert "Traceback" not in err
     (run,) = (tmp_path / "runs").iterdir()
     assert run.name.startswith("tiny-")
     assert [(one["name"], one["verdict"]) for one in json.loads(out)["runs"]] == [("tiny", "pass")]
     assert 'tests="1"' in (tmp_path / "junit.xml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "place", "when", "far_enough"),
+    [
+        (["run"], "verdict.checked_run.run_experiment", "arguments[0].metadata.name == 'endless'", "in a library"),
+        (
+            ["run", "--jobs", "2"],
+            "verdict.checked_run.run_experiment",
+            "arguments[0].metadata.name == 'endless'",
+            "1 done",
+        ),
+        (["campaign", "--seeds", "1..2", "--jobs", "1"], "monitoring.CampaignMetrics.add", "True", "in a library"),
+    ],
+    ids=["run", "run-jobs", "campaign"],
+)
+def test_an_interruption_of_which_a_library_made_an_error_loses_nothing(
+    tmp_path: Path, tiny: str, command: list[str], place: str, when: str, far_enough: str
+) -> None:
+    """As pydantic does of what is raised in a callback."""
+    module, _, name = f"highwater_chaos.{place}".rpartition(".")
+    program = f"""
+import pkgutil, signal, sys
+from highwater_chaos.cli import main
+
+place = pkgutil.resolve_name({module!r})
+original = place.{name}
+
+def in_a_library(*arguments, **named):
+    if not ({when}):
+        return original(*arguments, **named)
+    try:
+        print("in a library", file=sys.stderr)
+        signal.pause()
+    except KeyboardInterrupt as error:
+        raise ValueError("of a library") from error
+
+place.{name} = in_a_library
+main()
+"""
+    files = _short_and_endless(tmp_path, tiny)[: 2 if command[0] == "run" else 1]
+    arguments = [sys.executable, "-c", program, *command, *files, "--json", "--junit", "junit.xml"]
+    status, out, err = _interrupted(arguments, tmp_path, signal.SIGTERM, far_enough)
+    assert status == 2, err
+    assert "highwater: interrupted; runs that had finished are kept, the one in progress is not" in err
+    assert "Traceback" not in err
+    assert 'errors="0"' in (tmp_path / "junit.xml").read_text(encoding="utf-8")
+    if command[0] == "run":
+        assert [(one["name"], one["verdict"]) for one in json.loads(out)["runs"]] == [("tiny", "pass")]
 
 
 def test_a_reader_that_goes_away_changes_no_status(tmp_path: Path, tiny: str) -> None:

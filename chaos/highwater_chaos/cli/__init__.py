@@ -21,7 +21,7 @@ from highwater_chaos.base.distribution import installed_version, missing_extra
 from highwater_chaos.base.user_error import UserError
 from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import Exit
-from highwater_chaos.cli.interrupts import EndedEarlyError, Interrupts
+from highwater_chaos.cli.interrupts import EndedEarlyError, Interrupts, raised_as_interruption, was_interrupted
 from highwater_chaos.cli.machine_refuses import refusal_of_machine
 from highwater_chaos.cli.pipe_safe_output import PipeSafeOutput
 
@@ -117,13 +117,12 @@ def _not_wanted() -> None:
 def main(arguments: Sequence[str] | None = None, made: CommandLine = command_line) -> None:
     """Run a command line and leave with the documented status; SIGTERM cleans up as Ctrl-C does."""
     _open_what_was_closed()
-    interrupts = Interrupts()
-    interrupts.listen()
+    Interrupts().listen()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name of a file or a process may be no text; as on stderr
     sys.stdout = PipeSafeOutput(sys.stdout, matters=True)
     sys.stderr = PipeSafeOutput(sys.stderr, matters=False)
-    status = execute(sys.argv[1:] if arguments is None else arguments, interrupts, made)
+    status = execute(sys.argv[1:] if arguments is None else arguments, made)
     try:
         sys.stdout.flush()
     except UserError as error:
@@ -140,25 +139,23 @@ def _open_what_was_closed() -> None:
     os.close(opened)
 
 
-def execute(arguments: Sequence[str], interrupts: Interrupts | None = None, made: CommandLine = command_line) -> int:
+def execute(arguments: Sequence[str], made: CommandLine = command_line) -> int:
     """Run one command; returns its exit status (see :class:`Exit`), whatever happens.
 
     Args:
-        interrupts: knows whether the process was asked to stop. An exception after that counts as the interruption.
         made: another command line than that of ``highwater``.
     """
     asked_for = next((argument for argument in arguments if not argument.startswith("-")), "")
     try:
-        app = made(None if _COMPLETION in os.environ else asked_for)
-        status = app(args=list(arguments), prog_name=app.info.name, standalone_mode=False)
+        with raised_as_interruption():
+            app = made(None if _COMPLETION in os.environ else asked_for)
+            status = app(args=list(arguments), prog_name=app.info.name, standalone_mode=False)
     except typer.Exit as stop:
         return stop.exit_code
     except _ARGUMENT_ERROR as error:
         print(_complaint(arguments, error), file=sys.stderr)
         return Exit.USAGE
     except UserError as error:
-        if interrupts is not None and interrupts.received:
-            return _interrupted()
         print(error, file=sys.stderr)
         return Exit.USAGE
     except EndedEarlyError:
@@ -169,8 +166,6 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None, made
         if isinstance(error, ModuleNotFoundError) and (needed := missing_extra(error)) is not None:
             print(needed, file=sys.stderr)
             return Exit.USAGE
-        if interrupts is not None and interrupts.received:
-            return _interrupted()
         if (refusal := refusal_of_machine(error)) is not None:
             message, status = refusal
             print(f"highwater: {message}", file=sys.stderr)
@@ -178,7 +173,7 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None, made
         traceback.print_exc()
         print("highwater: this is a fault of the harness, not of the system under test", file=sys.stderr)
         return Exit.HARNESS
-    ended_by_it = interrupts is not None and interrupts.received and status == Exit.USAGE
+    ended_by_it = was_interrupted() and status == Exit.USAGE
     return _interrupted() if ended_by_it or status == _TYPER_INTERRUPTED else int(status or 0)
 
 

@@ -32,6 +32,7 @@ from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.campaign.store import CampaignDirectory
 from highwater_chaos.cli.campaign_options import Options, check_place, place_of
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.interrupts import raised_as_interruption
 from highwater_chaos.cli.output import writing
 from highwater_chaos.cli.progress import Progress as ProgressShown
 from highwater_chaos.cli.watching import served
@@ -103,7 +104,7 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
     watched = CampaignMetrics(campaign.title, list(dict.fromkeys(one.experiment for one in plan.series)), seeds_in_all)
     with directory, served(options.metrics, watched.exposition):
         try:
-            with _engine(campaign, options, seeds_in_all, out) as run:
+            with raised_as_interruption(), _engine(campaign, options, seeds_in_all, out) as run:
                 _run(progress, directory, run, campaign.title, watched, None if budget is None else began + budget)
         except (KeyboardInterrupt, SparkGoneError) as error:
             end = error
@@ -114,7 +115,8 @@ def _counted(campaign: Campaign, out: Path, copy: Copy | None, options: Options)
         examples: list[tuple[Example, Outcome]] = []
         try:
             if end is None:
-                examples += _examples(campaign, rows, progress, out, options)
+                with raised_as_interruption():
+                    examples += _examples(campaign, rows, progress, out, options)
         except KeyboardInterrupt as error:
             end = error
         remark = f"{campaign.remark(rows)}{_INTERRUPTED if end is not None else ''}"

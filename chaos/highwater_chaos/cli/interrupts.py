@@ -57,6 +57,27 @@ def ending_early(possible: bool) -> Iterator[EarlyEnd]:
             _under_way.remove(early)
 
 
+_listening: list[Interrupts] = []
+
+
+def was_interrupted() -> bool:
+    """Return whether this process has been asked to stop, as far as it listens."""
+    return any(one.received for one in _listening)
+
+
+@contextmanager
+def raised_as_interruption() -> Iterator[None]:
+    """Raise ``KeyboardInterrupt`` for any error after this process was asked to stop: a library made it of that."""
+    try:
+        yield
+    except EndedEarlyError:
+        raise
+    except Exception as error:
+        if was_interrupted():
+            raise KeyboardInterrupt from error
+        raise
+
+
 class Interrupts:
     """Whether this process has been asked to stop."""
 
@@ -65,6 +86,7 @@ class Interrupts:
 
     def listen(self) -> None:
         """Raise ``KeyboardInterrupt`` on SIGINT and SIGTERM, and again where one got lost. Main thread only."""
+        _listening[:] = [self]
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
             signal.signal(number, self._interrupt)
         sys.unraisablehook = self._unraisable

@@ -18,7 +18,7 @@ from highwater_chaos.backends.protocol import Backend as RunsExperiments
 from highwater_chaos.cli.attach import Attachment, Bootstrap, ClientConfig, attached
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.interrupts import EarlyEnd, EndedEarlyError, ending_early
+from highwater_chaos.cli.interrupts import EarlyEnd, EndedEarlyError, ending_early, raised_as_interruption
 from highwater_chaos.cli.on_kubernetes import cluster_commands
 from highwater_chaos.cli.output import check_files, check_output, writing
 from highwater_chaos.cli.plan import AllowExternal, Kafka, MetadataVersion, Planned, plan, switch_values, versions_of
@@ -120,6 +120,7 @@ def run(
     watched = None if metrics is None else RunMetrics()
     try:
         with (
+            raised_as_interruption(),
             served(metrics, lambda: b"" if watched is None else watched.exposition()),
             annotated(grafana) as annotations,
         ):
@@ -161,7 +162,13 @@ def run(
             print_comparison(comparison)
     elif len(verdicts) > 1:
         print(_tally(verdicts))
-    _write(finished, junit, summary)
+    try:
+        _write(finished, junit, summary)
+    except UsageError as error:
+        if interrupted:
+            print(error, file=sys.stderr)
+        else:
+            raise
     if interrupted:
         raise KeyboardInterrupt
     if ended_early:

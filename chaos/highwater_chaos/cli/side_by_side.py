@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.base.child_process import end_with_parent, how_it_ended
+from highwater_chaos.cli.interrupts import Interrupts, raised_as_interruption
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.run.directory import remove_ownerless
@@ -100,11 +101,11 @@ def _run(
     tables: TableFormat | None,
 ) -> None:
     end_with_parent()
+    Interrupts().listen()  # to SIGTERM: what was begun is removed
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches all; the parent decides
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was begun is removed
     for other in of_others:
         other.close()
     freeze_collector()
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), raised_as_interruption():
         done = run_and_check(experiment, "sim", out, lambda _phase: None, varied=varied, wire=wire, tables=tables)
         connection.send(done)
