@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from highwater_chaos.experiment.batches import groups_too_large, too_large
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.model import ExperimentSpec
-from highwater_chaos.experiment.properties import properties_of_nodes
+from highwater_chaos.experiment.properties import Properties, every_step, properties_of_nodes
 from highwater_runtime.config import ConfigError, NodeConfig
 
 GROUP_SESSION_MS: Final = 12_000
@@ -21,17 +22,22 @@ GROUP_SESSION_MS: Final = 12_000
 
 
 def contradictions(spec: ExperimentSpec) -> Iterator[Problem]:
-    """Yield what settings of our own nodes make impossible together. Other software says itself what it takes."""
+    """Yield what settings make impossible together. Most are of our own nodes: other software says itself what it
+    takes."""
     nodes = properties_of_nodes(spec)
-    if nodes is None or spec.cluster is None or spec.cluster.runtime != "highwater":
+    if nodes is None or spec.cluster is None or spec.cluster.attached is not None:
+        return
+    yield from too_large(spec)
+    if spec.cluster.runtime != "highwater":
         return
     found: dict[str, None] = {}
     for restarted in nodes:
+        properties: Properties = {**nodes[0], **restarted}
         try:
-            config = NodeConfig.of({**nodes[0], **restarted})
+            config = NodeConfig.of(properties)
         except ConfigError:
             return  # said of the property itself
-        found |= dict.fromkeys(_between(config, spec))
+        found |= dict.fromkeys([*_between(config, spec), *groups_too_large(spec, properties)])
     yield from (Problem("spec.cluster.config", one) for one in found)
 
 
@@ -57,9 +63,22 @@ def _between(config: NodeConfig, spec: ExperimentSpec) -> Iterator[str]:
             f"expected replica.fetch.wait.max.ms to be at most replica.lag.time.max.ms, {lag}; found {wait}: a"
             " follower that waits for replica.fetch.min.bytes would leave the ISR (Apache Kafka does not start either)"
         )
+    if not config.delete_topic_enable and _deletes_topics(spec):
+        yield (
+            "expected delete.topic.enable to be true, for the schedule has deleteTopic; found false: every deletion"
+            " would be refused (TOPIC_DELETION_DISABLED)"
+        )
     least, most = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
     if spec.workload.group_members and not least <= GROUP_SESSION_MS <= most:
         yield (
             f"expected group.min.session.timeout.ms and group.max.session.timeout.ms to allow {GROUP_SESSION_MS}, which"
             f" the members of workload.groupMembers ask for; found {least} to {most}: nobody could join"
         )
+
+
+def _deletes_topics(spec: ExperimentSpec) -> bool:
+    return any(
+        (step.admin is not None and step.admin.delete_topic is not None)
+        or (step.random is not None and "deleteTopic" in step.random.faults)
+        for step in every_step(spec.schedule)
+    )
