@@ -34,6 +34,15 @@ def test_as_expected(path: Path, switches: dict[str, str], fewer_records: Any) -
     assert verdict["asExpected"], verdict["expected"]["whyNot"]
 
 
+@pytest.mark.parametrize("seed", [1, 10])
+def test_the_voter_that_forgets_its_vote_is_found_at_other_seeds_too(seed: int, fewer_records: Any) -> None:
+    """Whichever controller leads at first, the file brings about the leader that it needs."""
+    (path,) = [one for one in FILES if one.stem == "quorum-state-not-synced"]
+    experiment = load_experiment(path).with_seed_and_switches(seed, {"quorum-state-sync": "off"})
+    _, verdict = run_and_forget(fewer_records(experiment, 5), wire=False)
+    assert verdict["asExpected"], verdict["expected"]["whyNot"]
+
+
 def test_what_a_switch_turned_off_is_found_under() -> None:
     anomalies = {
         name: {
