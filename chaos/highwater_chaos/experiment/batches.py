@@ -34,8 +34,8 @@ _LIMITS: Final = (
     ("max.message.bytes", "message.max.bytes", 0, 1_048_588, "MESSAGE_TOO_LARGE"),
     ("segment.bytes", "log.segment.bytes", 14, 1_073_741_824, "RECORD_LIST_TOO_LARGE"),
 )
-"""Property of a topic, the same of nodes, the least that it takes, its default, and the error of a larger batch. What is
-below the least, or is no number, is a problem of its own."""
+"""Property of a topic, the same of nodes, the least that it takes, its default, and the error of a larger batch. What
+is below the least, or is no number, is a problem of its own."""
 _OF_GROUPS: Final = (
     ("message.max.bytes", 1_048_588),
     ("offsets.topic.segment.bytes", 104_857_600),
