@@ -263,5 +263,51 @@ only if they were recorded. Otherwise they judge by settings and by what clients
 BY_OFFSETS: Final = ("became-leader", "high-watermark", "log-loaded", "log-truncated", "partition-changed")
 """Events by which ``committed-loss`` judges less, of other software: which offsets were committed, and no batches."""
 
+BY_SOME_STEPS: Final = (
+    "alter-partition-handled",
+    "became-follower",
+    "became-leader",
+    "broker-registered",
+    "broker-registration-changed",
+    "high-watermark",
+    "isr-proposal-ended",
+    "isr-proposed",
+    "isr-taken",
+    "log-appended",
+    "log-cut",
+    "log-loaded",
+    "log-removed",
+    "log-start-moved",
+    "log-truncated",
+    "node-started",
+    "node-stopped",
+    "partition-changed",
+)
+"""Events by which ``model-step`` judges less, of other software: no flushes, batches and acknowledgements, and nothing
+of which settings nodes obey."""
+
+BY_MOVES: Final = ("high-watermark", "log-appended", "log-loaded", "log-start-moved", "log-truncated")
+"""Events by which ``retention-too-greedy`` judges less, of other software: not what clients asked to delete."""
+
+BY_VIEWS: Final = (
+    "became-follower",
+    "became-leader",
+    "isr-proposal-ended",
+    "isr-taken",
+    "log-appended",
+    "log-removed",
+    "node-stopped",
+    "partition-changed",
+)
+"""Events by which ``min-isr`` judges less, of other software: which ISR leaders knew, and no acknowledgements."""
+
+BY_FEWER: Final[dict[str, tuple[str, ...]]] = {
+    "committed-loss": BY_OFFSETS,
+    "min-isr": BY_VIEWS,
+    "retention-too-greedy": BY_MOVES,
+    "model-step": BY_SOME_STEPS,
+}
+"""Checks that judge less of other software than our own, with the events that they need for it."""
+
 OF_LOGS: Final = ("became-follower", "became-leader", "log-loaded", "log-removed")
 """Events that say which logs a broker has, and for which topics it uses them."""

@@ -9,7 +9,7 @@ import msgspec
 
 from highwater_pipeline.anomalies import (
     AVAILABILITY,
-    BY_OFFSETS,
+    BY_FEWER,
     CHECKS,
     CLIENT_CHECKS,
     CLIENT_CHECKS_ON_REQUEST,
@@ -36,6 +36,14 @@ NO_CHECKS: Final = "none of the checks that were asked for is about what was rec
 
 OF_PRODUCERS: Final = ("sequence-gap", "producer-id-reused")
 """Checks that judge by the producer ids of dumped records."""
+
+_LESS: Final = {
+    "committed-loss": "is judged by offsets and leader epochs alone",
+    "min-isr": "judges only what was acknowledged while no leader knew of enough in-sync replicas",
+    "retention-too-greedy": "does not judge how far DeleteRecords may go",
+    "model-step": "judges neither flushes nor acknowledgements, nor min.insync.replicas",
+}
+"""How checks judge that judge less."""
 
 REMOVALS: Final = ("retention", "deleteRecords", "compaction")
 """What removes acknowledged records by design."""
@@ -138,16 +146,18 @@ def has_needed_events(name: str, facts: RunFacts) -> bool:
     recorded = facts.recorded_events
     if recorded is None or all(kind in recorded for kind in NEEDED_EVENTS.get(name, ())):
         return True
-    return name == "committed-loss" and judges_by_offsets(facts)
+    return judges_less(name, facts)
 
 
-def judges_by_offsets(facts: RunFacts) -> bool:
-    """Return whether ``committed-loss`` is judged by the offsets that were committed: of other software than our own,
-    which does not report its transitions."""
+def judges_less(name: str, facts: RunFacts) -> bool:
+    """Return whether a check judges less than of our own nodes: of other software, which does not report its
+    transitions (:data:`~highwater_pipeline.anomalies.BY_FEWER`)."""
     recorded = facts.recorded_events
-    if recorded is None or {"batch-committed", "transition"} & {*recorded, *facts.missing_events}:
+    if name not in BY_FEWER or recorded is None:
         return False
-    return all(kind in recorded for kind in BY_OFFSETS)
+    if {"batch-committed", "transition"} & {*recorded, *facts.missing_events}:
+        return False
+    return all(kind in recorded for kind in BY_FEWER[name])
 
 
 def has_log_events(facts: RunFacts) -> bool:
@@ -347,8 +357,9 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
         reasons.append(f"{why}: nothing can be said on {', '.join(unknown)}")
     if not states:
         reasons.append(NO_CHECKS)
-    if states.get("committed-loss", "not-available") != "not-available" and judges_by_offsets(facts):
-        reasons.append(f"{facts.why_not_recorded}: committed-loss is judged by offsets and leader epochs alone")
+    for name, how in _LESS.items():
+        if states.get(name, "not-available") != "not-available" and judges_less(name, facts):
+            reasons.append(f"{facts.why_not_recorded}: {name} {how}")
     missing = [name for name, state in states.items() if state == "not-available"]
     unacknowledged = [name for name in missing if name in OF_ACKNOWLEDGED]
     if unacknowledged:

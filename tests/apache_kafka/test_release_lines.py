@@ -12,7 +12,7 @@ from highwater_chaos.backends.local.apache_kafka.broker_lines import BrokerLines
 from highwater_chaos.backends.local.apache_kafka.controller_lines import ControllerLines
 from highwater_chaos.backends.local.apache_kafka.event_lines import Line
 from highwater_chaos.backends.local.apache_kafka.evidence import OF_BROKERS, OF_CONTROLLERS
-from highwater_runtime.ports.trace import IsrTaken, LogCut, NodeEvent
+from highwater_runtime.ports.trace import IsrTaken, LogCut, LogStartMoved, NodeEvent
 
 SELDOM = {IsrTaken, LogCut}
 """What did not happen to the brokers whose lines these are."""
@@ -30,10 +30,18 @@ def test_each_kind_of_line_of_a_release_is_read(recorded: Path, release: str) ->
         events: list[NodeEvent] = [one.event for one in broker.events_of(line)]
         events += [one.event for one in controller.judgements_of(line)]
         known = len(broker.known)
-        assert events or known or "Transitioning" in line.text or "topic id" in line.text, line.text
+        waits = any(one in line.text for one in ("Transitioning", "topic id", "Deleting segment", "segment deletion"))
+        assert events or known or waits, line.text
         found += events
+    found += [one.event for one in broker.close()]
     assert {type(event) for event in found} >= {*OF_BROKERS, *OF_CONTROLLERS} - SELDOM
     assert (broker.lost, controller.lost) == (None, None)
     assert any(one.partition is None for one in broker.known)
     assert any(one.topic_id for one in broker.known)
     assert {getattr(event, "reason", "") for event in found} >= {"created", "deleted", "leader"}
+    moves = {event.reason: event for event in found if isinstance(event, LogStartMoved)}
+    assert set(moves) == {"retention-time", "retention-size", "delete-records", "leader"}
+    by_time, by_size = moves["retention-time"], moves["retention-size"]
+    assert (by_time.retention_ms, by_size.retention_bytes) == (3000, 60000)
+    assert by_time.age_ms > 3000
+    assert by_size.size_left >= 60000

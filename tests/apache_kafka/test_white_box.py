@@ -16,7 +16,7 @@ from highwater_chaos.backends.local.apache_kafka.evidence import Declaration, re
 from highwater_chaos.backends.local.apache_kafka.white_box import WhiteBox
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, Observed, Role
 from highwater_chaos.experiment import Cluster
-from highwater_pipeline.anomalies import NEEDED_EVENTS
+from highwater_pipeline.anomalies import BY_FEWER, NEEDED_EVENTS
 from highwater_pipeline.tables.recorded_events import RecordedEvents
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import (
@@ -192,17 +192,21 @@ Breaks = Callable[[Nodes], object]
         (
             lambda nodes: nodes.file("broker-0").write_text("{nothing}\n", encoding="utf-8"),
             {
+                "committed-loss",
                 "deleted-topic-records",
                 "hw-regression",
                 "isr-incomplete",
                 "live-partition-deleted",
+                "min-isr",
+                "model-step",
+                "retention-too-greedy",
                 "stale-isr-join",
                 "two-leaders",
             },
         ),
         (
             lambda nodes: nodes.says("controller-0", CONTROLLERS, (REQUEST % (0, 2))[:500]),
-            {"stale-isr-join"},
+            {"model-step", "stale-isr-join"},
         ),
     ],
     ids=["of a broker", "of a controller"],
@@ -217,7 +221,9 @@ def test_without_the_lines_of_a_node_no_check_that_needs_them_says_ok(
     breaks(nodes)
     nodes.box.take()
     left = nodes.declared()
-    needed = {name for name, kinds in NEEDED_EVENTS.items() if set(kinds) <= {*whole.kinds}}
-    assert needed - {name for name in needed if {*NEEDED_EVENTS[name]} <= {*left.kinds}} == lost
+    kinds_of = {**NEEDED_EVENTS, **BY_FEWER}
+    needed = {name for name, kinds in kinds_of.items() if set(kinds) <= {*whole.kinds}}
+    assert {*BY_FEWER} <= needed
+    assert needed - {name for name in needed if {*kinds_of[name]} <= {*left.kinds}} == lost
     assert {*left.seen} == {*whole.kinds} - {*left.kinds}
     assert "is not whole" in left.why

@@ -114,6 +114,38 @@ def test_zookeeper_mode_needs_a_proposal_and_no_answer_to_it() -> None:
     assert found(with_another, unclean=True) == {"leader-from-isr"}, "what is elected so is alone in the ISR"
 
 
+EMPTY: list[tuple[Tail, set[str], set[str]]] = [
+    (lambda h: h.decides(0, 0, 1, [0]).decides(-1, 1, 2, []), {"isr-of-replicas"}, set()),
+    (
+        lambda h: h.decides(0, 0, 1, [0]).decides(-1, 1, 2, []).decides(1, 2, 3, [1]),
+        {"isr-of-replicas", "leader-from-isr"},
+        set(),
+    ),
+    (lambda h: h.decides(0, 0, 1, [0]).decides(1, 1, 2, [1]), {"leader-from-isr"}, set()),
+    (lambda h: h.decides(0, 0, 1, []), {"isr-of-replicas"}, {"isr-of-replicas"}),
+    (
+        lambda h: h.moves_to(1, [0, 1, 2], 0, 1, 2, 3).decides(3, 1, 2, [3]),
+        {"leader-from-isr", "isr-of-replicas"},
+        {"leader-from-isr", "isr-of-replicas"},
+    ),
+    (
+        lambda h: h.decides(0, 0, 1, [0]).decides(1, 1, 2, [1, 2]),
+        {"leader-from-isr", "isr-grows-by-proposal"},
+        {"isr-grows-by-proposal"},
+    ),
+]
+"""Histories, and the rules that they break, without and with eligible leader replicas."""
+
+
+@pytest.mark.parametrize(("tail", "without", "with_them"), EMPTY)
+def test_replicas_that_left_the_isr_may_be_eligible_to_lead(tail: Tail, without: set[str], with_them: set[str]) -> None:
+    """KIP-966: the last member may leave the ISR, and who left it may lead again. Nobody else may."""
+    history = History()
+    tail(history)
+    assert {one.rule for one in refusals(history.events.rows)} == without
+    assert {one.rule for one in refusals(history.events.rows, may_be_eligible=True)} == with_them
+
+
 @pytest.mark.parametrize(("is_deleted", "found"), [(False, {"high-watermark-min-isr"}), (True, set())])
 def test_a_leader_owes_its_topics_settings_until_the_topic_is_deleted(is_deleted: bool, found: set[str]) -> None:
     """ZooKeeper mode: the settings have gone, and the command that ends the leadership is still on its way."""

@@ -48,7 +48,7 @@ from highwater_pipeline.checks.log_starts import own_log_starts
 from highwater_pipeline.checks.promises import NO_OFFSETS, Promised, log_start_of
 from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.tables.micro_operations import OK
-from highwater_pipeline.verdict import Example, Finding, judges_by_offsets
+from highwater_pipeline.verdict import Example, Finding, judges_less
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class _Batches:
 
 def committed_loss(unit: PartitionTables) -> Finding:
     """Counts lost records; an example is a batch of them."""
-    if judges_by_offsets(unit.facts):
+    if judges_less("committed-loss", unit.facts):
         return loss_by_offsets(unit)
     committed = of_kind(unit.events, "batch-committed")
     if committed.num_rows == 0:

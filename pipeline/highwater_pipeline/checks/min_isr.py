@@ -10,6 +10,8 @@ no acknowledgements of ``acks=1`` and ``acks=0``.
 A leader that obeys another ``min.insync.replicas`` than it should reports that one. So the one that the experiment sets
 counts too, if it asks for more.
 
+Leaders of other software report no acknowledgements, but which ISR they know: see :mod:`.min_isr_views`.
+
 What nobody reported is unknown: the ISR of a partition epoch, though earlier ones were committed; or the state under
 which any write of a topic was acknowledged, though clients got acknowledgements of ``acks=all`` since it was created.
 """
@@ -23,10 +25,11 @@ import numpy as np
 
 from highwater_pipeline.checks.columns import NOTHING, finding, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
+from highwater_pipeline.checks.min_isr_views import min_isr_by_views
 from highwater_pipeline.checks.promises import recorded, seen_of
 from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.tables.micro_operations import OK
-from highwater_pipeline.verdict import Example, Finding
+from highwater_pipeline.verdict import Example, Finding, judges_less
 from highwater_runtime.model.in_sync import too_few_in_sync
 
 _STATE: Final = ("leader_epoch", "partition_epoch", "isr", "row")
@@ -34,6 +37,8 @@ _STATE: Final = ("leader_epoch", "partition_epoch", "isr", "row")
 
 def min_isr(unit: PartitionTables) -> Finding:
     """Counts reports of acknowledgements under an ISR that was too small. Reports are as few as changes of the ISR."""
+    if judges_less("min-isr", unit.facts):
+        return min_isr_by_views(unit, _deleted_ns(unit))
     reports = of_kind(unit.events, "write-acknowledged").to_pylist(
         "node", "time_ns", "offset", "end_offset", "min_isr", *_STATE
     )

@@ -7,6 +7,10 @@ at that moment, which may not happen in this run.
 The specification (:mod:`highwater_pipeline.specification`) says for each event whether it is a permitted step in the
 state that the events before it led to. An example says which step was not permitted and by which rule, what the state
 was, and which steps were permitted.
+
+Software of others reports fewer kinds of events (``BY_SOME_STEPS``). What is judged then is decisions, roles, logs,
+high watermarks and proposals, each as far as it is known. Not judged: flushes, committed batches, acknowledgements,
+answers to DeleteRecords, and ``min.insync.replicas``. If the settings let a topic be compacted, its logs may have gaps.
 """
 
 from __future__ import annotations
@@ -44,7 +48,8 @@ from highwater_pipeline.specification import (
     check_judgements,
 )
 from highwater_pipeline.tables.micro_operations import OK
-from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
+from highwater_pipeline.tables.settings import NOTHING_PROMISED, PromisedSettings
+from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, judges_less
 
 _FIELDS: Final = (
     "row",
@@ -90,7 +95,7 @@ def model_step(unit: PartitionTables) -> Finding:
     events = unit.events
     if not is_any(events, "kind", "became-leader", "isr-proposed").any():
         return NOTHING
-    if not is_any(events, "kind", "min-isr-set").any():
+    if not _judges_less(unit.facts) and not is_any(events, "kind", "min-isr-set").any():
         return Finding(0, [], 1, "the recording is from before brokers reported each step (min-isr-set, isr-taken)")
     deciding = events.where(is_any(events, "kind", *_OF_DECISIONS)).to_pylist(*_FIELDS)
     facts = unit.facts
@@ -120,6 +125,7 @@ def model_step_prefilter(facts: RunFacts, partitions: Partitions) -> Bools:
     The specification itself says so. Events become Python objects for many partitions at a time, those of the cluster
     once.
     """
+    less = _judges_less(facts)
     of_cluster = partitions.of_cluster.to_pylist(*_FIELDS)
     events = partitions.events.of_kind(*_DECIDE_OR_STEP)
     bounds = np.searchsorted(events.number, np.arange(len(partitions.names) + 1)).tolist()
@@ -136,11 +142,11 @@ def model_step_prefilter(facts: RunFacts, partitions: Partitions) -> Bools:
         kinds = {event["kind"] for event in mine}
         if kinds.isdisjoint(("became-leader", "isr-proposed")):
             found[number] = False  # too little is known of it for any step or read to be judged
-        elif "min-isr-set" not in kinds:
+        elif not less and "min-isr-set" not in kinds:
             found[number] = True
         elif not found[number]:
             together = sorted([*mine, *of_cluster], key=_row)
-            found[number] = _is_refused(facts, name, together, compacted=is_compacted_one[number])
+            found[number] = _is_refused(facts, name, together, compacted=less or is_compacted_one[number])
     return found
 
 
@@ -155,12 +161,11 @@ def _is_refused(facts: RunFacts, partition: str, events: list[dict[str, Any]], *
             event["kind"] == "partition-changed" and event["node"].startswith("zookeeper-") for event in events
         ),
     )
-    promises = settings.promises(partition)
     machine = Machine(
         decisions,
         exact_order=settings.orders_exactly,
         compacted=compacted and settings.may_compact(partition),
-        promises=promises,
+        promises=_promises(facts, partition),
     )
     refused = (check_decisions(decisions), check_judgements(decisions))
     return any(True for found in refused for _ in found) or any(machine.step(event) for event in events)
@@ -168,10 +173,19 @@ def _is_refused(facts: RunFacts, partition: str, events: list[dict[str, Any]], *
 
 def _decisions(facts: RunFacts, partition: str, events: list[dict[str, Any]], *, is_zookeeper: bool) -> Decisions:
     unclean = facts.settings.elects_uncleanly(partition) is not False
-    decisions = Decisions.of(events, is_zookeeper=is_zookeeper, unclean=unclean)
+    decisions = Decisions.of(events, is_zookeeper=is_zookeeper, unclean=unclean, may_be_eligible=_judges_less(facts))
     if facts.settings.disks_kept:
         decisions.only_replicas.clear()
     return decisions
+
+
+def _judges_less(facts: RunFacts) -> bool:
+    return judges_less("model-step", facts)
+
+
+def _promises(facts: RunFacts, partition: str) -> PromisedSettings:
+    """What was set for a topic. Nobody knows when other software than our own has taken a setting over."""
+    return NOTHING_PROMISED if _judges_less(facts) else facts.settings.promises(partition)
 
 
 def _early(facts: RunFacts, partitions: Partitions) -> Bools:
@@ -242,8 +256,8 @@ def _refused_steps(unit: PartitionTables, decisions: Decisions) -> Iterator[Refu
     machine = StretchMachine(
         decisions,
         exact_order=settings.orders_exactly,
-        compacted=is_compacted(unit),
-        promises=settings.promises(unit.partition),
+        compacted=settings.may_compact(unit.partition) if _judges_less(unit.facts) else is_compacted(unit),
+        promises=_promises(unit.facts, unit.partition),
     )
     for _, part in unit.events.by_range("row"):
         yield from machine.steps(of_kind(part.in_memory(*_FIELDS), *machine.kinds), _FIELDS)

@@ -285,6 +285,10 @@ class Appends:
         """For each of some sends with an offset: the range of entries at that offset while it may have been open."""
         return self.between(history, sends, ints(history, "invoke_time")[sends])
 
+    def time_of(self, entry: int) -> int:
+        """When an entry was appended (run time, ns)."""
+        return int(self.times[self.key[entry] % (len(self.times) + 1)])
+
     def first_at(self, offset: Ints) -> Ints:
         """When a leader first appended at each of some offsets (run time); the last moment of all if none did."""
         place = np.searchsorted(self.offset, offset)

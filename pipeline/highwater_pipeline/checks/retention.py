@@ -21,6 +21,9 @@ committed records only, and:
 A replica that obeys other limits than it should reports those. So the ``retention.ms``, ``retention.bytes`` and
 ``cleanup.policy`` that the experiment sets count too, where they keep more.
 
+Software of others does not report what clients asked for. Then a ``delete-records`` is an anomaly only if the
+experiment asks for none.
+
 The trap: a node may be killed between a deletion and its report. So a log that starts too late when it is loaded is an
 anomaly only if the topic's settings allow no deletion. Otherwise the check is undecided.
 """
@@ -37,7 +40,7 @@ from highwater_pipeline.checks.promises import Appends
 from highwater_pipeline.partitions.partition_tables import PartitionTables
 from highwater_pipeline.tables.micro_operations import OK
 from highwater_pipeline.tables.settings import SLACK_NS, stricter_limit
-from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding
+from highwater_pipeline.verdict import MAX_EXAMPLES, Example, Finding, judges_less
 
 ALL_COMMITTED: Final = -1
 """DeleteRecords of that offset asks for everything below the high watermark."""
@@ -73,7 +76,9 @@ def retention_too_greedy(unit: PartitionTables) -> Finding:
         loaded = ints(of_kind(unit.events, "log-loaded"), "offset")
         unreported = int((loaded > furthest).sum())
         furthest = max([furthest, *loaded.tolist()])
-    asked = of_kind(unit.events, "records-deletion-asked").to_pylist("node", "offset", "row")
+    asked = None
+    if not judges_less("retention-too-greedy", unit.facts):
+        asked = of_kind(unit.events, "records-deletion-asked").to_pylist("node", "offset", "row")
     found = []
     sent = _newest_sent(unit, moves)
     settings = unit.facts.settings
@@ -119,8 +124,8 @@ def _furthest(events: View) -> int:
     return int(max([0, *ints(moved, "end_offset"), *ints(of_kind(first, "log-loaded"), "offset")]))
 
 
-def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: list[Example]) -> str:
-    """Why a move is not allowed; empty if it is. ``asked``: what clients asked DeleteRecords for."""
+def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: list[Example] | None) -> str:
+    """Why a move is not allowed; empty if it is. ``asked``: what clients asked DeleteRecords for; None: not known."""
     to = move["end_offset"]
     if move["kind"] == "log-start-moved" and high_watermark is not None and to > high_watermark:
         return f"only records up to {high_watermark - 1} were committed"
@@ -137,11 +142,13 @@ def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: li
             return "" if to <= furthest else "no log had a reason to begin so late"
         case "delete-records" if move["promised"].deletes_records is False:
             return "the experiment asks for no DeleteRecords"
-        case "delete-records":
+        case "delete-records" if asked is not None:
             earlier = [one["offset"] for one in asked if one["node"] == move["node"] and one["row"] < move["row"]]
             if ALL_COMMITTED in earlier or max(earlier, default=0) >= to:
                 return ""
             return f"no client had asked {move['node']} to delete records so far"
+        case "delete-records":
+            return ""
         case other:
             return f"{other} is no reason to remove records"
 

@@ -34,10 +34,12 @@ Event = dict[str, Any]
 @dataclass(slots=True)
 class Decisions:
     """The decisions of one topic generation by metadata offset, and what they rest on. ``unclean``: whether the
-    settings allow a leader from outside the ISR."""
+    settings allow a leader from outside the ISR. ``may_be_eligible``: whether replicas that left the ISR may be
+    eligible leader replicas (KIP-966), which decisions do not name."""
 
     is_zookeeper: bool = False
     unclean: bool = False
+    may_be_eligible: bool = False
     states: list[Decided] = field(default_factory=list)
     accepted: dict[int, Event] = field(default_factory=dict)
     refused: set[tuple[int, int, int]] = field(default_factory=set)
@@ -62,9 +64,11 @@ class Decisions:
     _lives: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, events: Iterable[Event], *, is_zookeeper: bool, unclean: bool) -> Decisions:
+    def of(
+        cls, events: Iterable[Event], *, is_zookeeper: bool, unclean: bool, may_be_eligible: bool = False
+    ) -> Decisions:
         """Read ``events`` of a partition and of its cluster, in any order of nodes."""
-        found = cls(is_zookeeper, unclean)
+        found = cls(is_zookeeper, unclean, may_be_eligible)
         states: dict[int, Decided] = {}
         lives: dict[tuple[int, int, str], None] = {}
         for event in events:
@@ -142,12 +146,25 @@ def check_decisions(decisions: Decisions) -> Iterator[Refusal]:
     """Yield the decisions that may not follow the ones before them."""
     before: Decided | None = None
     move = _Move()
+    eligible: set[int] = set()
     for state in decisions.states:
         if state.reason == "created":
             before = None
-        for rule, what in (*_broken(decisions, before, state), *move.broken(decisions, before, state)):
+        for rule, what in (*_broken(decisions, before, state, eligible), *move.broken(decisions, before, state)):
             yield _refusal(decisions, before, state, rule, what)
+        if decisions.may_be_eligible:
+            eligible = _eligible(eligible, before, state)
         before = state
+
+
+def _eligible(eligible: set[int], before: Decided | None, state: Decided) -> set[int]:
+    """The replicas that may be eligible to lead after ``state`` (KIP-966): those that left the ISR since all replicas
+    were in it. (They are fewer: only those that left it while it was below ``min.insync.replicas``.)"""
+    isr = set(state.isr)
+    if isr >= {*state.replicas}:
+        return set()
+    left = set() if before is None else set(before.isr)
+    return ((eligible | left) - isr) & {*state.replicas}
 
 
 @dataclass(slots=True)
@@ -179,9 +196,12 @@ class _Move:
             self.settled = replicas  # a reassignment that adds only is complete
 
 
-def _broken(decisions: Decisions, before: Decided | None, state: Decided) -> Iterator[tuple[str, str]]:
+def _broken(
+    decisions: Decisions, before: Decided | None, state: Decided, eligible: set[int]
+) -> Iterator[tuple[str, str]]:
     isr, leader = state.isr, state.leader
-    if not isr or len(set(isr)) < len(isr) or unassigned(state):
+    is_left = not isr and leader == NO_LEADER and decisions.may_be_eligible  # its last member has become eligible
+    if (not isr and not is_left) or len(set(isr)) < len(isr) or unassigned(state):
         yield "isr-of-replicas", f"the ISR became {isr} of the replicas {state.replicas}"
     elif is_led_from_outside(state):
         yield "isr-of-replicas", f"broker {leader} became leader, and the ISR {isr}"
@@ -190,7 +210,7 @@ def _broken(decisions: Decisions, before: Decided | None, state: Decided) -> Ite
         unclean = decisions.unclean and isr == [leader]
         if not unclean and not _is_proposed(decisions, before, state):
             from_outside = {leader} if elects_from_outside(before, state) else set()
-            if from_outside:
+            if from_outside - eligible:
                 yield "leader-from-isr", f"broker {leader} became leader, but the ISR was {before.isr}"
             joining = sorted(set(isr) - set(before.isr) - from_outside)
             if joining:

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from highwater_chaos.backends.local.apache_kafka import log_start_lines
 from highwater_chaos.backends.local.apache_kafka.event_lines import Line
 from highwater_runtime.ports.trace import (
     BecameFollower,
@@ -155,9 +156,11 @@ class BrokerLines:
         self._role_begins: dict[str, int] = {}
         """By thread: when it began to give partitions roles; a role is in force before its line."""
         self._is_clean = False
+        self._starts = log_start_lines.LogStartLines()
 
     def events_of(self, line: Line) -> Iterator[Found]:
         """The events that follow once this line has come."""
+        yield from _all(self._starts.over(line))
         for pattern, read in _READERS.get(line.logger, ()):
             if (match := pattern.search(line.text)) is not None:
                 if not match.re.groups or match[1] != _QUORUM:
@@ -191,6 +194,7 @@ class BrokerLines:
 
     def _begin(self, line: Line, partition: str, topic_id: str, start: int, end: int, reason: str) -> Iterator[Found]:
         self._replicas[partition] = _Replica(topic_id, end=end)
+        self._starts.begin(partition, topic_id, start)
         yield _at(line, LogLoaded(partition=partition, topic_id=topic_id, offset=start, end_offset=end, reason=reason))
 
     def _log_damaged(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
@@ -198,6 +202,7 @@ class BrokerLines:
 
     def _log_removed(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
         partition, topic_id = match[1], self._topic_ids.get(match[1], "")
+        yield from _all(self._starts.settle(partition))
         yield from self._give_up(partition)
         self._replicas.pop(partition, None)
         reason = "deleted" if match[2] == "delete" else "stray"
@@ -239,12 +244,20 @@ class BrokerLines:
     def _cut(self, line: Line, partition: str, to: int, reason: str) -> Iterator[Found]:
         replica = self._of(partition)
         before, replica.end = replica.end, to
+        yield from _all(self._starts.settle(partition))
+        self._starts.cut(partition, to, is_emptied=reason == "restart-at")
         yield _at(
             line,
             LogTruncated(
                 partition=partition, leader_epoch=replica.leader_epoch, offset=to, end_offset=before, reason=reason
             ),
         )
+
+    def _start_moved(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
+        return _all(self._starts.incremented(line, match))
+
+    def _segment_deleted(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
+        return _all(self._starts.deleted(line, match))
 
     # --- roles ---
 
@@ -409,6 +422,7 @@ class BrokerLines:
 
     def close(self) -> Iterator[Found]:
         """What still waits when the process has gone."""
+        yield from _all(self._starts.close())
         for partition in list(self._replicas):
             yield from self._give_up(partition)
 
@@ -420,6 +434,8 @@ _OF_LOG: Final[tuple[tuple[re.Pattern[str], _Reads], ...]] = (
     (_TRUNCATED, BrokerLines._truncated),
     (_RESTARTED, BrokerLines._restarted),
     (_DAMAGED, BrokerLines._log_damaged),
+    (log_start_lines.INCREMENTED, BrokerLines._start_moved),
+    (log_start_lines.DELETED, BrokerLines._segment_deleted),
 )
 _OF_LOGS: Final[tuple[tuple[re.Pattern[str], _Reads], ...]] = (
     (_CREATED, BrokerLines._log_created),
@@ -450,6 +466,10 @@ _READERS: Final[dict[str, tuple[tuple[re.Pattern[str], _Reads], ...]]] = {
     ),
 }
 """By the name of a logger: what its lines may say, the most frequent first."""
+
+
+def _all(moves: Iterator[log_start_lines.Moved]) -> Iterator[Found]:
+    return (_at(*move) for move in moves)
 
 
 def _at(line: Line, event: NodeEvent) -> Found:
