@@ -363,6 +363,16 @@ def test_clients_follow_a_topic_that_comes_back_with_fewer_partitions(make_exper
     assert result.violations == []
 
 
+@pytest.mark.parametrize("most", [1, 4])
+def test_records_that_are_handed_over_at_once_share_a_batch(make_experiment, most):
+    result = run(make_experiment("[{wait: 8s}]", workload=f"{{producers: 2, rate: 30/s, recordsAtOnce: {most}}}"))
+    lines = [line for line in map(json.loads, result.event_lines) if line["kind"] == "log-appended"]
+    sizes = {line["end_offset"] - line["offset"] for line in lines if line["partition"] == "orders-0"}
+    assert sizes == set(range(1, most + 1))
+    assert result.load.offered / result.load.seconds == pytest.approx(30, rel=0.1)
+    assert (result.inconclusive_reasons, result.violations) == ([], [])
+
+
 @pytest.mark.thorough
 def test_clients_start_one_after_the_other(make_experiment):
     workload = "{producers: 3, rate: 60/s, consumers: 1, groupMembers: 2, startWithin: 6s}"

@@ -341,7 +341,7 @@ spec:
       - {name: invoices, partitions: 2, replicationFactor: 2}
       - {name: orders, partitions: 8, replicationFactor: 3}
       - {name: moved, partitions: 3, assignment: [[0, 1], [1, 2], [2, 3]]}
-  workload: {producers: 4, rate: 200/s, consumers: 2, recordSize: 100, groupMembers: 8, metadata: {}}
+  workload: {producers: 4, rate: 200/s, consumers: 2, recordSize: 100, recordsAtOnce: 4, groupMembers: 8, metadata: {}}
   schedule:
     - wait: 2345ms
     - inject: {name: first, for: 7s, kill: {target: {broker: 3}}}
@@ -364,8 +364,9 @@ def test_everything_else_becomes_as_small_as_it_may():
     assert (cluster["brokers"], cluster["controllers"], cluster["config"]) == (1, 1, {})
     assert (topic["name"], topic["partitions"], topic["replicationFactor"]) == ("orders", 1, 1)
     assert "metadata" not in workload
-    sizes = [workload[name] for name in ("producers", "consumers", "recordSize", "groupMembers", "rate")]
-    assert sizes == [1, 0, 0, 0, "1/s"]
+    sizes = [workload[name] for name in ("producers", "consumers", "recordSize", "recordsAtOnce", "rate")]
+    assert sizes == [1, 0, 0, 1, "1/s"]
+    assert workload["groupMembers"] == 0
 
 
 def test_what_is_needed_of_it_stays():

@@ -13,7 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from highwater_chaos.base.quantities import format_duration
-from highwater_chaos.campaign.draw import LONG, RANDOM, SELDOM_SET
+from highwater_chaos.campaign.draw import LONG, RANDOM
+from highwater_chaos.campaign.draw_settings import SELDOM_SET
 from highwater_chaos.campaign.plan import Plan
 from highwater_chaos.campaign.seed import Outcome, experiment_of
 from highwater_chaos.experiment import ChaosExperiment, Cluster
@@ -71,6 +72,7 @@ _OF_WORKLOADS: Final[dict[str, Callable[[Workload], bool]]] = {
     "deliveryTimeout": lambda workload: workload.delivery_timeout < 30_000_000_000,
     "ackTimeout": lambda workload: workload.ack_timeout is not None,
     "clients that start during the run": lambda workload: workload.start_within > 0,
+    "batches of several records": lambda workload: (workload.records_at_once or 1) > 1,
     "a consumer group": lambda workload: workload.group_members > 0,
     "look-ups by time stamp": lambda workload: workload.lookups > 0,
     "registers": lambda workload: workload.metadata is not None,

@@ -12,6 +12,17 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
 
+from highwater_chaos.campaign.draw_settings import (
+    ask_for_replicas,
+    copy_in_parts,
+    hand_over_several,
+    keep_by_size,
+    keep_little,
+    let_commits_fit,
+    let_tombstones_go,
+    rebalance_soon,
+    set_seldom,
+)
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Effect, effect_of, fault_kinds
 from highwater_chaos.experiment.model import API_VERSION
@@ -45,20 +56,6 @@ _NOT_WITH_PROTOCOL: Final = {"2.6": ("deleteTopic", *_MOVES), "2.7": ("deleteTop
 that is created again may have records of the deleted one, and before 2.7 strays stay (KAFKA-7362)."""
 _IN_PEACE: Final = ("createTopic", "addPartitions", "electLeaders", "deleteRecords", "alterTopic", "cancelReassign")
 _WHILE_AWAY: Final = ("createTopic", "deleteTopic", "addPartitions", "electLeaders", "alterTopic", *_MOVES[::2])
-SELDOM_SET: Final[dict[str, tuple[int | bool, ...]]] = {
-    "replica.fetch.max.bytes": (1, 2000),
-    "replica.fetch.response.max.bytes": (1, 4000),
-    "replica.fetch.wait.max.ms": (50, 200),
-    "fetch.max.bytes": (1024,),
-    "max.incremental.fetch.session.cache.slots": (0, 1, 3),
-    "log.index.interval.bytes": (0, 200),
-    "log.flush.interval.messages": (1, 10),
-    "log.roll.ms": (1000, 4000),
-    "offsets.commit.timeout.ms": (500,),
-    "metadata.max.idle.interval.ms": (100, 3000),
-    "auto.leader.rebalance.enable": (False,),
-}
-"""Properties that most experiments leave alone, and values at which their rules come to act."""
 _QUORUM: Final = ("powerLoss", "kill", "stop", "partition", "pause", "diskStall")
 _ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause", "diskFull", "diskError")
 _QUORUM_SET: Final[dict[str, tuple[int, ...]]] = {
@@ -111,15 +108,16 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     cluster = _cluster(random, mode)
     parts = draw_parts(random, mode, cluster)
     if any(kind in fault_kinds() and fault_kinds()[kind].drawn_clock_error_ns(1) for kind in _kinds_of(parts)):
-        _keep_by_size(cluster)
-    _keep_little(derive_random(seed, "retention"), cluster)
-    _let_tombstones_go(derive_random(seed, "tombstones"), cluster)
+        keep_by_size(cluster)
+    keep_little(derive_random(seed, "retention"), cluster)
+    let_tombstones_go(derive_random(seed, "tombstones"), cluster)
     _be_patient(derive_random(seed, "patience"), cluster, parts)
-    _ask_for_replicas(derive_random(seed, "min-isr"), cluster)
-    _set_seldom(derive_random(seed, "seldom"), cluster)
-    _rebalance_soon(derive_random(seed, "rebalance"), cluster)
-    _copy_in_parts(derive_random(seed, "throttles"), cluster, parts)
+    ask_for_replicas(derive_random(seed, "min-isr"), cluster)
+    set_seldom(derive_random(seed, "seldom"), cluster)
+    rebalance_soon(derive_random(seed, "rebalance"), cluster)
+    copy_in_parts(derive_random(seed, "throttles"), cluster, parts)
     workload = draw_workload(random, mode, cluster)
+    hand_over_several(derive_random(seed, "batches"), cluster, workload)
     if mode == "kraft":
         _elect_often(derive_random(seed, "quorum"), cluster, parts, workload)
     if "groupMembers" not in workload and derive_random(seed, "groups").random() < 0.25:
@@ -132,7 +130,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     schedule[0]["parallel"] += _requests_of_former_epochs(derive_random(seed, "former epochs"), cluster, workload)
     if "groupMembers" in workload and derive_random(seed, "groups go").random() < 0.6:
         cluster["config"]["offsets.retention.check.interval.ms"] = 1000
-    _let_commits_fit(cluster, schedule)
+    let_commits_fit(cluster, schedule)
     return {
         "apiVersion": API_VERSION,
         "kind": "ChaosExperiment",
@@ -214,67 +212,6 @@ def _leave_alone_but_the_quorum(random: Random, cluster: dict[str, Any], parts: 
     part |= {"lasting": random.choice(LONG if is_leader else LASTING[:3])}
     parts[:] = [part]
     cluster["config"] |= _SLOW_TO_MISS if is_leader and random.random() < 0.7 else _SLOW_TO_STAND
-
-
-def _ask_for_replicas(random: Random, cluster: dict[str, Any]) -> None:
-    """Some topics have another ``min.insync.replicas`` than the cluster; drawn apart from everything else."""
-    for topic in cluster["topics"]:
-        others = {*range(1, topic["replicationFactor"])} - {cluster["config"]["min.insync.replicas"]}
-        if others and random.random() < 0.3:
-            topic["config"] = {**topic.get("config", {}), "min.insync.replicas": random.choice(sorted(others))}
-
-
-def _set_seldom(random: Random, cluster: dict[str, Any]) -> None:
-    """Half of the clusters have one to three properties at values that are seldom set."""
-    if random.random() < 0.5:
-        for name in random.sample(sorted(SELDOM_SET), random.randint(1, 3)):
-            cluster["config"].setdefault(name, random.choice(SELDOM_SET[name]))
-
-
-def _keep_little(random: Random, cluster: dict[str, Any]) -> None:
-    """Most topics that keep little have segments so small that some go, and some others keep little, too."""
-    for topic in cluster["topics"]:
-        config = topic.get("config", {})
-        keeps = any(name.startswith("retention.") for name in config)
-        if not config and random.random() < 0.08:
-            config = topic["config"] = {"retention.bytes": 6000}
-            keeps = True
-        if keeps and random.random() < 0.7:
-            config["segment.bytes"] = random.choice((700, 2000))
-
-
-def _rebalance_soon(random: Random, cluster: dict[str, Any]) -> None:
-    """With those that were drawn, controllers of half of the clusters move leaders back within seconds."""
-    if random.random() < 0.3:
-        cluster["config"].setdefault("leader.imbalance.check.interval.ms", random.choice((1000, 3000)))
-
-
-def _copy_in_parts(random: Random, cluster: dict[str, Any], parts: list[dict[str, Any]]) -> None:
-    """Most logs are copied by several fetches if a throttle may hold back the next one: the first may go beyond it."""
-    if any("throttledReassign" in part["faults"] for part in parts) and random.random() < 0.7:
-        cluster["config"].setdefault("replica.fetch.max.bytes", random.choice((1, 500, 2000)))
-
-
-def _let_tombstones_go(random: Random, cluster: dict[str, Any]) -> None:
-    """Half of the compacted topics keep tombstones for a part of the run alone; drawn apart from everything else."""
-    for topic in cluster["topics"]:
-        config = topic.get("config", {})
-        if "cleanup.policy" in config and random.random() < 0.5:
-            config["delete.retention.ms"] = random.choice((0, 3000, 10_000))
-
-
-def _let_commits_fit(cluster: dict[str, Any], schedule: list[dict[str, Any]]) -> None:
-    """One commit of a group is one batch, which is refused if it does not fit into a segment. Partitions are added up
-    to a dozen a topic, and each takes 100 bytes of a commit."""
-    if "addPartitions" in str(schedule):
-        cluster["config"]["offsets.topic.segment.bytes"] = 6000
-
-
-def _keep_by_size(cluster: dict[str, Any]) -> None:
-    """A wrong clock removes records before their time (``retention-too-greedy``), which is no bug of the log."""
-    for topic in cluster["topics"]:
-        if "retention.ms" in topic.get("config", {}):
-            topic["config"] = {"retention.bytes": 6000}
 
 
 def _upgrade(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:

@@ -225,6 +225,8 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
         yield Problem("spec.workload.metadata", "reads registers from the metadata quorum of mode kraft")
     if workload.record_size and workload.driver != "highwater":
         yield Problem("spec.workload.recordSize", f"only our own producers fill records up; not {workload.driver}")
+    if workload.records_at_once is not None and workload.driver != "highwater":
+        yield Problem("spec.workload.recordsAtOnce", f"{workload.driver} decides itself which records share a batch")
     if workload.minimum_rate is not None and not workload.producers:
         yield Problem(
             "spec.workload.minimumRate", "there is no producer (producers: 0) that could reach it: leave it out"

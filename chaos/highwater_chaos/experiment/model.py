@@ -293,6 +293,16 @@ class Workload(Model):
         int,
         Field(ge=0, le=1_000_000, description="Bytes of a record's value, at least; our own producers fill it up."),
     ] = 0
+    records_at_once: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=100,
+            description="Records that one of our own producers hands over at once for one partition, at most: how many"
+            " is drawn each time, and it rests the longer. They share a batch as far as it may grow. Absent: 3 in the"
+            " simulator if records have keys, else 1.",
+        ),
+    ] = None
     keys: Annotated[
         int | None,
         Field(

@@ -292,12 +292,22 @@ def _smaller_topics(topic: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"replicationFactor": topic["replicationFactor"] - 1}
 
 
+_LEAST_OF_WORKLOAD: Final = {
+    "groupMembers": 0,
+    "lookups": 0,
+    "consumers": 0,
+    "producers": 1,
+    "recordSize": 0,
+    "recordsAtOnce": 1,
+}
+
+
 def fewer_clients(data: Data) -> Iterator[Data]:
     """Clients of one kind less, or half of them; smaller records."""
     workload = data["spec"].get("workload", {})
     if "metadata" in workload:
         yield _changed(data, "workload", {"metadata": None})
-    for field, least in (("groupMembers", 0), ("lookups", 0), ("consumers", 0), ("producers", 1), ("recordSize", 0)):
+    for field, least in _LEAST_OF_WORKLOAD.items():
         if workload.get(field, least) > least:
             yield _changed(data, "workload", {field: least})
             yield _changed(data, "workload", {field: workload[field] // 2})

@@ -37,7 +37,7 @@ _MAX_IN_FLIGHT: Final = 5
 _MAX_OPEN: Final = 200
 """Sends that a producer may have open, at least; more where it sends more than that in a second."""
 _TOGETHER: Final = 3
-"""Records with keys that a simulated producer sends at once, at most."""
+"""Records with keys that a simulated producer sends at once, at most, if the workload does not say."""
 _PER_PROCESS: Final = 2500.0
 """Records a second, sent or read, that clients of one process are given at most (or a single client)."""
 _READ_COST: Final = 0.25
@@ -354,6 +354,9 @@ class Clients:
     def _producer(self, index: int) -> ProducerOptions:
         workload = self._workload
         in_process = isinstance(self._host, HostsClientProcesses)
+        together = workload.records_at_once
+        if together is None:  # compaction needs batches that lose some of their records
+            together = _TOGETHER if self._keys and not in_process else 1
         return ProducerOptions(
             name=f"producer-{index}",
             index=index,
@@ -371,9 +374,8 @@ class Clients:
             delivery_timeout_ns=workload.delivery_timeout,
             may_be_duplicated=self._may_be_duplicated,
             # A simulated client sends each record alone: that makes more of the orders that a seed is there to find.
-            # But compaction needs batches that lose some of their records.
-            batch_bytes=self._largest_batch if in_process or self._keys else 0,
-            together=_TOGETHER if self._keys and not in_process else 1,
+            batch_bytes=self._largest_batch if in_process or together > 1 else 0,
+            together=together,
             max_open=max(_MAX_OPEN, int(self._rate_of_one)),
         )
 
