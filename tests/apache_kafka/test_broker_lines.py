@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import pytest
 from kafka_lines import HEX, ID, REQUEST
 
 from highwater_chaos.backends.local.apache_kafka.broker_lines import BrokerLines, Known
@@ -12,6 +14,8 @@ from highwater_chaos.backends.local.apache_kafka.event_lines import Line
 from highwater_runtime.ports.trace import (
     BecameLeader,
     HighWatermarkAdvanced,
+    IsrProposalEnded,
+    IsrProposed,
     IsrTaken,
     LogAppended,
     LogLoaded,
@@ -172,6 +176,51 @@ def test_a_truncation_says_from_where() -> None:
     event = LogTruncated(partition="a.b-c-0", leader_epoch=3, offset=2, end_offset=4, reason="diverging-epoch")
     assert broker.says(LOG, "[UnifiedLog partition=a.b-c-0, dir=/d] Truncating to offset 2") == [event]
     assert broker.says(LOG, "[UnifiedLog partition=a.b-c-0, dir=/d] Truncating to 4 has no effect as …") == []
+
+
+PENDING = (
+    "PendingExpandIsr(newInSyncReplicaId=1, sentLeaderAndIsr=LeaderAndIsr(leader=0, leaderEpoch=3,"
+    " isrWithBrokerEpoch=%s, leaderRecoveryState=RECOVERED, partitionEpoch=5),"
+    " leaderRecoveryState=RECOVERED, lastCommittedState=%s)"
+)
+OF_4 = PENDING % (
+    "[BrokerState(brokerId=0, brokerEpoch=20), BrokerState(brokerId=1, brokerEpoch=%d)]",
+    "CommittedPartitionState[isr=[0, 2], leaderRecoveryState=RECOVERED]",
+)
+OF_3 = PENDING % (
+    "List(BrokerState(brokerId=0, brokerEpoch=20), BrokerState(brokerId=1, brokerEpoch=%d))",
+    "CommittedPartitionState(isr=Set(0, 2), leaderRecoveryState=RECOVERED)",
+)
+
+
+@pytest.mark.parametrize("pending", [OF_3, OF_4], ids=["3.9.2", "4.4.0"])
+@pytest.mark.parametrize("error", ["INELIGIBLE_REPLICA", "OPERATION_NOT_ATTEMPTED"])
+def test_a_proposal_ends_that_the_controller_rejected_or_never_got(pending: str, error: str) -> None:
+    """The ISR is what it was, and the next proposal is another one."""
+    broker = Broker()
+    broker.leads()
+    says = partial(broker.says, PARTITION)
+    (proposed,) = says(f"[Partition a.b-c-0 broker=0] Submitting ISR state change {pending % 40}")
+    assert isinstance(proposed, IsrProposed)
+    state = pending[pending.index("CommittedPartitionState") : -1]
+    assert says(
+        f"[Partition a.b-c-0 broker=0] Failed to alter partition to {pending % 40} since the controller rejected the"
+        f" request with {error}. Partition state has been reset to the latest committed state {state}."
+    ) == [IsrProposalEnded(partition="a.b-c-0", leader_epoch=3, partition_epoch=5, isr=[0, 2], reason=error)]
+    assert says(f"[Partition a.b-c-0 broker=0] Submitting ISR state change {pending % 40}") == [proposed]
+
+
+def test_a_proposal_that_is_sent_again_is_one() -> None:
+    """The controller could not judge it. A proposal that differs is another one."""
+    broker = Broker()
+    broker.leads()
+    says = partial(broker.says, PARTITION)
+    assert len(says(f"[Partition a.b-c-0 broker=0] Submitting ISR state change {OF_4 % 40}")) == 1
+    assert (
+        says(f"[Partition a.b-c-0 broker=0] Failed to update ISR to {OF_4 % 40} due to unexpected X. Retrying.") == []
+    )
+    assert says(f"[Partition a.b-c-0 broker=0] Submitting ISR state change {OF_4 % 40}") == []
+    assert len(says(f"[Partition a.b-c-0 broker=0] Submitting ISR state change {OF_4 % 41}")) == 1
 
 
 # --- controllers ------------------------------------------------------------------------------------------------------

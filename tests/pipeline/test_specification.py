@@ -138,12 +138,21 @@ EMPTY: list[tuple[Tail, set[str], set[str]]] = [
 
 
 @pytest.mark.parametrize(("tail", "without", "with_them"), EMPTY)
-def test_replicas_that_left_the_isr_may_be_eligible_to_lead(tail: Tail, without: set[str], with_them: set[str]) -> None:
+def test_replicas_that_left_the_isr_of_others_to_lead(tail: Tail, without: set[str], with_them: set[str]) -> None:
     """KIP-966: the last member may leave the ISR, and who left it may lead again. Nobody else may."""
     history = History()
     tail(history)
     assert {one.rule for one in refusals(history.events.rows)} == without
-    assert {one.rule for one in refusals(history.events.rows, may_be_eligible=True)} == with_them
+    assert {one.rule for one in refusals(history.events.rows, of_others=True)} == with_them
+
+
+def test_a_leader_of_others_may_drop_a_proposal_that_it_has_not_sent() -> None:
+    """Apache Kafka's does if one of a former leader epoch is still on its way. No controller had refused it."""
+    history = History().decides(0, 0, 1, [0, 1]).takes([0, 1], at=1)
+    history.proposes(0, [0, 1, 2], 0, 1).ends(0, [0, 1], 0, 1, "OPERATION_NOT_ATTEMPTED")
+    history.proposes(0, [0, 1, 2], 0, 1)
+    assert {one.rule for one in refusals(history.events.rows)} == {"proposal-end"}
+    assert refusals(history.events.rows, of_others=True) == []
 
 
 @pytest.mark.parametrize(("is_deleted", "found"), [(False, {"high-watermark-min-isr"}), (True, set())])

@@ -173,7 +173,7 @@ def _is_refused(facts: RunFacts, partition: str, events: list[dict[str, Any]], *
 
 def _decisions(facts: RunFacts, partition: str, events: list[dict[str, Any]], *, is_zookeeper: bool) -> Decisions:
     unclean = facts.settings.elects_uncleanly(partition) is not False
-    decisions = Decisions.of(events, is_zookeeper=is_zookeeper, unclean=unclean, may_be_eligible=_judges_less(facts))
+    decisions = Decisions.of(events, is_zookeeper=is_zookeeper, unclean=unclean, of_others=_judges_less(facts))
     if facts.settings.disks_kept:
         decisions.only_replicas.clear()
     return decisions

@@ -25,6 +25,7 @@ import numpy as np
 from highwater_pipeline.arrow.arrays import Bools, Ints, distinct, is_in
 from highwater_pipeline.arrow.view import View
 from highwater_pipeline.checks.columns import dumped_records, ints, is_any, of_kind
+from highwater_pipeline.checks.committed_by_moves import Committed, committed_by_moves, shows_moves
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Answers, Seen
 from highwater_pipeline.partitions.partition_tables import PartitionTables, RunFacts
 from highwater_pipeline.tables.micro_operations import FAIL, OK
@@ -98,8 +99,25 @@ class Promised:
     @cached_property
     def _committed(self) -> tuple[Ints, Ints]:
         """Offsets that passed a leader's HW, each with the leader epoch of its batch."""
+        if self._moves is not None:
+            return expand(*self._moves)
         committed = of_kind(self._unit.events, "batch-committed")
         return expand(ints(committed, "offset"), ints(committed, "end_offset"), ints(committed, "epoch"))
+
+    @cached_property
+    def _moves(self) -> Committed | None:
+        return committed_by_moves(self._unit.events) if shows_moves(self._unit.facts) else None
+
+    @property
+    def _knows_committed(self) -> bool:
+        return shows_moves(self._unit.facts) or recorded(self._unit.facts, "log-appended", "batch-committed")
+
+    @cached_property
+    def _committed_of_unknown_epoch(self) -> Ints:
+        if self._moves is None:
+            return NO_OFFSETS
+        offset, epoch = self._committed
+        return distinct(offset[epoch < 0])
 
     def of(self, seen: Seen) -> Promises:
         """The promises on some micro-operations of the topic."""
@@ -127,14 +145,16 @@ class Promised:
         acks = self._acks
         if acks == "all":
             return np.where(self._was_removed(seen), NO, YES).astype(np.int8), ""
-        are_recorded = recorded(self._unit.facts, "log-appended", "batch-committed")
+        are_recorded = self._knows_committed
         placed = np.full(seen.table.num_rows, NO if acks is not None and are_recorded else UNKNOWN, np.int8)
         if are_recorded:
+            placed[is_in(seen.offset, self._committed_of_unknown_epoch)] = UNKNOWN
             placed[self._passed_high_watermark(seen)] = YES
         if acks is None:
             return placed, "it is not known which acks the producers asked for"
         if are_recorded:
-            return placed, ""
+            why = "of some records it is not known which one passed the high watermark"
+            return placed, why if (placed == UNKNOWN).any() else ""
         return placed, f"with acks={acks} only node events show which records passed the high watermark"
 
     def _was_removed(self, seen: Seen) -> Bools:

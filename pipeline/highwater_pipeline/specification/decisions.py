@@ -34,12 +34,13 @@ Event = dict[str, Any]
 @dataclass(slots=True)
 class Decisions:
     """The decisions of one topic generation by metadata offset, and what they rest on. ``unclean``: whether the
-    settings allow a leader from outside the ISR. ``may_be_eligible``: whether replicas that left the ISR may be
-    eligible leader replicas (KIP-966), which decisions do not name."""
+    settings allow a leader from outside the ISR. ``of_others``: whether other software
+    than ours decided. Then replicas that left the ISR may be eligible leader replicas (KIP-966), which decisions do not
+    name, and a leader may drop a proposal that it has not sent."""
 
     is_zookeeper: bool = False
     unclean: bool = False
-    may_be_eligible: bool = False
+    of_others: bool = False
     states: list[Decided] = field(default_factory=list)
     accepted: dict[int, Event] = field(default_factory=dict)
     refused: set[tuple[int, int, int]] = field(default_factory=set)
@@ -64,11 +65,9 @@ class Decisions:
     _lives: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, events: Iterable[Event], *, is_zookeeper: bool, unclean: bool, may_be_eligible: bool = False
-    ) -> Decisions:
+    def of(cls, events: Iterable[Event], *, is_zookeeper: bool, unclean: bool, of_others: bool = False) -> Decisions:
         """Read ``events`` of a partition and of its cluster, in any order of nodes."""
-        found = cls(is_zookeeper, unclean, may_be_eligible)
+        found = cls(is_zookeeper, unclean, of_others)
         states: dict[int, Decided] = {}
         lives: dict[tuple[int, int, str], None] = {}
         for event in events:
@@ -152,7 +151,7 @@ def check_decisions(decisions: Decisions) -> Iterator[Refusal]:
             before = None
         for rule, what in (*_broken(decisions, before, state, eligible), *move.broken(decisions, before, state)):
             yield _refusal(decisions, before, state, rule, what)
-        if decisions.may_be_eligible:
+        if decisions.of_others:
             eligible = _eligible(eligible, before, state)
         before = state
 
@@ -200,7 +199,7 @@ def _broken(
     decisions: Decisions, before: Decided | None, state: Decided, eligible: set[int]
 ) -> Iterator[tuple[str, str]]:
     isr, leader = state.isr, state.leader
-    is_left = not isr and leader == NO_LEADER and decisions.may_be_eligible  # its last member has become eligible
+    is_left = not isr and leader == NO_LEADER and decisions.of_others  # its last member has become eligible
     if (not isr and not is_left) or len(set(isr)) < len(isr) or unassigned(state):
         yield "isr-of-replicas", f"the ISR became {isr} of the replicas {state.replicas}"
     elif is_led_from_outside(state):

@@ -29,6 +29,8 @@ Broken = Iterator[tuple[str, str]]
 """Names of rules that a step breaks, each with what happened."""
 
 _PROPOSAL_ENDS: Final = ("committed", "superseded", "INELIGIBLE_REPLICA")
+_NOT_SENT: Final = "OPERATION_NOT_ATTEMPTED"
+"""Apache Kafka's leader drops a proposal so if one of a former leader epoch is still on its way."""
 _NEVER_LOADED: Final = "before its log was loaded"
 
 
@@ -429,7 +431,8 @@ class Machine:
     def _end_proposal(self, replica: Replica, event: Event) -> Broken:
         reason, isr = event["reason"], event["isr"]
         what = f"a proposal ended as {reason} with the ISR {isr}"
-        if reason not in _PROPOSAL_ENDS:
+        is_not_sent = reason == _NOT_SENT and self._decisions.of_others
+        if reason not in _PROPOSAL_ENDS and not is_not_sent:
             yield "proposal-end", what
         if replica.open is not None and reason == "committed" and set(isr) != set(replica.open):
             yield "proposal-end", what
@@ -437,7 +440,7 @@ class Machine:
             base = (replica.broker, event["leader_epoch"], replica.partition_epoch)
             if base not in self._decisions.refused:
                 yield "proposal-end", f"{what}, but no controller had refused it"
-        if reason != "INELIGIBLE_REPLICA":
+        if reason != "INELIGIBLE_REPLICA" and not is_not_sent:
             if replica.partition_epoch is not None and event["partition_epoch"] <= replica.partition_epoch:
                 yield "proposal-end", f"{what} at partition epoch {event['partition_epoch']}"
             yield from self._decided(event, what)

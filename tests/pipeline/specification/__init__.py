@@ -29,10 +29,10 @@ def refusals(
     is_zookeeper: bool = False,
     compacted: bool = False,
     unclean: bool = False,
-    may_be_eligible: bool = False,
+    of_others: bool = False,
     promises: PromisedSettings = NOTHING_PROMISED,
 ) -> list[Refusal]:
-    decisions = Decisions.of(rows, is_zookeeper=is_zookeeper, unclean=unclean, may_be_eligible=may_be_eligible)
+    decisions = Decisions.of(rows, is_zookeeper=is_zookeeper, unclean=unclean, of_others=of_others)
     machine = Machine(decisions, exact_order=exact_order, compacted=compacted, promises=promises)
     return [
         *check_decisions(decisions),

@@ -57,6 +57,10 @@ _BROKER_STATE: Final = re.compile(r"brokerId=(\d+), brokerEpoch=(-?\d+)")
 _ISR: Final = re.compile(
     r"\[Partition (\S+) broker=\d+\] ISR updated to ([\d,]*) *(?:\(under-min-isr\) *)?and version updated to (\d+)"
 )
+_REJECTED: Final = re.compile(
+    r"\[Partition (\S+) broker=\d+\] Failed to alter partition to Pending.*? since the controller rejected the request"
+    r" with (\w+)\. Partition state has been reset to the latest committed state \w+[(\[]isr=\w*[(\[]([\d, ]*)"
+)
 _APPENDED: Final = re.compile(
     r"\[(?:Unified)?Log partition=(\S+), dir=.*?\] Appended message set with last offset: \d+, "
     r"first offset: (?:Some\(|Optional\[)?" + _OFFSET + r".*?, next offset: (\d+),"
@@ -131,7 +135,7 @@ class _Replica:
     end: int = 0
     high_watermark: int = 0
     is_to_high_watermark: bool = False
-    open: bool = False
+    open: IsrProposed | None = None
     waiting: list[_Move] = field(default_factory=list)
     led: Found | None = None
 
@@ -321,7 +325,7 @@ class BrokerLines:
         yield from self._give_up(partition)
         replica = self._of(partition)
         replica.topic_id = self._topic_ids.get(partition, "")
-        replica.role, replica.is_to_high_watermark, replica.open = role, False, False
+        replica.role, replica.is_to_high_watermark, replica.open = role, False, None
         replica.leader_epoch, partition_epoch, replica.end, replica.high_watermark = state
         replica.partition_epoch = -1
         self._know(line, partition, replica, partition_epoch)
@@ -336,13 +340,12 @@ class BrokerLines:
     # --- leading ---
 
     def _new_isr(self, line: Line, partition: str, replica: _Replica, isr: list[int]) -> Iterator[Found]:
+        if replica.open is not None:
+            replica.open = None
+            yield self._proposal_ended(line, partition, replica.partition_epoch, isr, "superseded")
+            return
         epochs = {"leader_epoch": replica.leader_epoch, "partition_epoch": replica.partition_epoch}
-        if replica.open:
-            event: NodeEvent = IsrProposalEnded(partition=partition, isr=isr, reason="superseded", **epochs)
-        else:
-            event = IsrTaken(partition=partition, isr=isr, **epochs)
-        replica.open = False
-        yield _at(line, event)
+        yield _at(line, IsrTaken(partition=partition, isr=isr, **epochs))
 
     def _high_watermark_moved(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
         replica = self._of(match[1])
@@ -387,33 +390,35 @@ class BrokerLines:
         members = [(int(broker), int(epoch)) for broker, epoch in _BROKER_STATE.findall(match[5] or "")]
         members = members or [(broker, -1) for broker in _numbers(match[4] or "")]
         replica = self._of(partition)
-        replica.open = True
-        yield _at(
-            line,
-            IsrProposed(
-                partition=partition,
-                leader_epoch=leader_epoch,
-                partition_epoch=partition_epoch,
-                isr=[broker for broker, _ in members],
-                isr_epochs=[epoch for _, epoch in members],
-                reason=match[2].lower(),
-            ),
+        proposed = IsrProposed(
+            partition=partition,
+            leader_epoch=leader_epoch,
+            partition_epoch=partition_epoch,
+            isr=[broker for broker, _ in members],
+            isr_epochs=[epoch for _, epoch in members],
+            reason=match[2].lower(),
         )
+        if replica.open != proposed:  # else it is sent again, since the controller could not judge it
+            replica.open = proposed
+            yield _at(line, proposed)
+
+    def _proposal_rejected(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
+        replica = self._of(match[1])
+        replica.open = None
+        yield self._proposal_ended(line, match[1], replica.partition_epoch, _numbers(match[3]), match[2])
 
     def _isr_updated(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
         replica, epoch = self._of(match[1]), int(match[3])
         self._know(line, match[1], replica, epoch)
-        replica.open = False
-        yield _at(
-            line,
-            IsrProposalEnded(
-                partition=match[1],
-                leader_epoch=replica.leader_epoch,
-                partition_epoch=epoch,
-                isr=_numbers(match[2]),
-                reason="committed",
-            ),
+        replica.open = None
+        yield self._proposal_ended(line, match[1], epoch, _numbers(match[2]), "committed")
+
+    def _proposal_ended(self, line: Line, partition: str, epoch: int, isr: list[int], reason: str) -> Found:
+        leader_epoch = self._of(partition).leader_epoch
+        ended = IsrProposalEnded(
+            partition=partition, leader_epoch=leader_epoch, partition_epoch=epoch, isr=isr, reason=reason
         )
+        return _at(line, ended)
 
     def _registered(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
         self._registered_at = int(match[1])
@@ -448,6 +453,7 @@ _READERS: Final[dict[str, tuple[tuple[re.Pattern[str], _Reads], ...]]] = {
         (_HIGH_WATERMARK, BrokerLines._high_watermark_moved),
         (_PROPOSED, BrokerLines._proposed),
         (_ISR, BrokerLines._isr_updated),
+        (_REJECTED, BrokerLines._proposal_rejected),
     ),
     **dict.fromkeys(("kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog"), _OF_LOG),
     **dict.fromkeys(("kafka.log.LogLoader", "org.apache.kafka.storage.internals.log.LogLoader"), _OF_LOG),
