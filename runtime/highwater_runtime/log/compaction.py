@@ -25,8 +25,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from highwater_runtime.log.names import TEMPORARY
-from highwater_runtime.log.records import NO_TIMESTAMP, BatchView, Record, build_batch, iter_batches
-from highwater_runtime.log.segment import Segment
+from highwater_runtime.log.records import HEADER_SIZE, NO_TIMESTAMP, BatchView, Record, build_batch, iter_batches
+from highwater_runtime.log.segment import Extract, Segment
 from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.ports.clock import Clock
 
@@ -60,7 +60,7 @@ def is_readable(batch: BatchView) -> bool:
     return batch.codec == "none" and not batch.is_control
 
 
-def without_joined_before(data: bytes, offset: int) -> bytes:
+def without_joined_before(data: Extract, offset: int) -> Extract:
     """``data`` as read from ``offset`` on, with the first batch shortened to begin there if it holds no record.
 
     :class:`Rewriter` joins empty batches. A follower's log may end where one of them ended before, in the middle of the
@@ -68,7 +68,7 @@ def without_joined_before(data: bytes, offset: int) -> bytes:
     """
     if not data:
         return data
-    first = BatchView(data)
+    first = BatchView(data if isinstance(data, bytes) else data.read(0, HEADER_SIZE))
     if first.base_offset >= offset or first.record_count > 0:
         return data
     rest = build_batch(
@@ -78,7 +78,7 @@ def without_joined_before(data: bytes, offset: int) -> bytes:
         leader_epoch=first.leader_epoch,
         timestamp_ms=first.max_timestamp,
     )
-    return rest + data[first.size_in_bytes :]
+    return rest + (data if isinstance(data, bytes) else data.read())[first.size_in_bytes :]
 
 
 class Rewriter:

@@ -20,7 +20,7 @@ from highwater_runtime.log.recovery import Loader, Recovery
 from highwater_runtime.log.results import BatchMark, TimestampOffset
 from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.ports.clock import Clock
-from highwater_runtime.ports.disk import Disk
+from highwater_runtime.ports.disk import Disk, FileRange
 from highwater_runtime.ports.trace import Trace, TransitionTaken
 
 
@@ -165,19 +165,38 @@ class ReadableLog:
             OffsetOutOfRangeError: ``offset`` is below the log start offset or above the log end offset.
             LogOfflineError: an earlier disk error, or closed.
         """
-        end_offset = self.log_end_offset
-        if not self.log_start_offset <= offset <= end_offset:
-            raise OffsetOutOfRangeError(
-                f"{self.partition}: offset {offset} is not in [{self.log_start_offset}, {end_offset}]"
-            )
-        self._ensure_online()
-        if offset == end_offset or (max_offset is not None and max_offset <= offset):
+        if self._is_nothing_from(offset, max_offset):
             return b""
         try:
             data = self._chain.read(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
             return without_joined_before(data, offset)
         except (OSError, CorruptRecordError, LogOfflineError) as error:
             raise self._go_offline(error) from error
+
+    def lend(self, offset: int, max_bytes: int, *, max_offset: int, min_one_batch: bool) -> bytes | FileRange:
+        """As :meth:`read`, or a range of a segment's file in its place.
+
+        For bytes that are not expected to be cut off: a truncation below what was lent copies the segment.
+        """
+        if self._is_nothing_from(offset, max_offset):
+            return b""
+        try:
+            lent = self._chain.lend(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
+            data = without_joined_before(lent, offset)
+        except (OSError, CorruptRecordError, LogOfflineError) as error:
+            raise self._go_offline(error) from error
+        if not isinstance(data, bytes):
+            data.on_failure = self._go_offline
+        return data
+
+    def _is_nothing_from(self, offset: int, max_offset: int | None) -> bool:
+        end_offset = self.log_end_offset
+        if not self.log_start_offset <= offset <= end_offset:
+            raise OffsetOutOfRangeError(
+                f"{self.partition}: offset {offset} is not in [{self.log_start_offset}, {end_offset}]"
+            )
+        self._ensure_online()
+        return offset == end_offset or (max_offset is not None and max_offset <= offset)
 
     def batches_between(self, from_offset: int, to_offset: int) -> Iterator[BatchView]:
         """The batches that hold any offset of [``from_offset``, ``to_offset``), each with its bytes.

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.errors import CorruptRecordError, LogOfflineError
 from highwater_runtime.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from highwater_runtime.log.names import DELETED, LOG, OFFSET_INDEX, SEGMENT_SUFFIXES, TIME_INDEX, file_name, join
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, Buffer
-from highwater_runtime.ports.disk import Disk, DiskFile
+from highwater_runtime.ports.disk import Disk, DiskFile, FileRange
+
+Extract = TypeVar("Extract", bytes, bytes | FileRange)
 
 _WALK_BYTES: Final = 8192
 _RECENT_MOST: Final = 4096
@@ -222,7 +224,13 @@ class Segment:
         Raises:
             LogOfflineError: the file is shorter than it was written.
         """
-        data = self.file.read(start, end - start)
+        return self._whole(self.file.read(start, end - start), start, end)
+
+    def lend(self, start: int, end: int) -> bytes | FileRange:
+        """As :meth:`read`, or a range of the file in its place."""
+        return self._whole(self.file.lend(start, end - start), start, end)
+
+    def _whole(self, data: Extract, start: int, end: int) -> Extract:
         if len(data) != end - start:
             raise LogOfflineError(f"{self._path}{LOG}: {len(data)} bytes at {start}, expected {end - start}")
         return data

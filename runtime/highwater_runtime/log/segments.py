@@ -18,7 +18,7 @@ from highwater_runtime.log.records import BatchView, Buffer, iter_batches
 from highwater_runtime.log.results import BatchMark, TimestampOffset
 from highwater_runtime.log.segment import Segment
 from highwater_runtime.ports.clock import MS, Clock, Timer
-from highwater_runtime.ports.disk import Disk, DiskFile, DiskJob
+from highwater_runtime.ports.disk import Disk, DiskFile, DiskJob, FileRange
 
 _READ_BYTES: Final = 1 << 20
 
@@ -111,6 +111,18 @@ class SegmentChain:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def read(self, offset: int, max_bytes: int, max_offset: int | None, *, min_one_batch: bool) -> bytes:
+        segment, start, limit = self._extent(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
+        return segment.read(start, limit) if limit > start else b""
+
+    def lend(self, offset: int, max_bytes: int, max_offset: int | None, *, min_one_batch: bool) -> bytes | FileRange:
+        """As :meth:`read`, or a range of the segment's file in its place."""
+        segment, start, limit = self._extent(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
+        return segment.lend(start, limit) if limit > start else b""
+
+    def _extent(
+        self, offset: int, max_bytes: int, max_offset: int | None, *, min_one_batch: bool
+    ) -> tuple[Segment, int, int]:
+        """The segment to read, from which byte on, and up to which."""
         segment = self.holding(offset)
         start = segment.position_of(offset)
         limit = segment.size if max_offset is None else segment.position_of(max_offset)
@@ -118,7 +130,7 @@ class SegmentChain:
             limit = segment.boundary_at_most(start, start + max_bytes)
             if limit == start and min_one_batch:
                 limit = start + segment.batch_size_at(start)
-        return segment.read(start, limit) if limit > start else b""
+        return segment, start, limit
 
     def batches_between(self, from_offset: int, end: int) -> Iterator[BatchView]:
         """See :meth:`.log.Log.batches_between`; ``end`` is not behind the chain's."""

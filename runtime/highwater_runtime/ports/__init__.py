@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from random import Random
 
 from highwater_runtime.ports.clock import MS, SECOND, Clock, Timer
-from highwater_runtime.ports.disk import Disk, DiskFile, DiskJob, path_components
+from highwater_runtime.ports.disk import Disk, DiskFile, DiskJob, FileRange, path_components
 from highwater_runtime.ports.metrics import Metrics
 from highwater_runtime.ports.network import (
     ApiMessage,
@@ -43,6 +43,7 @@ __all__ = [
     "DiskFile",
     "DiskJob",
     "Endpoint",
+    "FileRange",
     "Heartbeat",
     "InboundRequest",
     "Metrics",

@@ -20,6 +20,21 @@ DiskJob = Iterator[None]
 """File operations that wait for the disk, as a generator: it yields between steps that belong together."""
 
 
+class FileRange(Protocol):
+    """Bytes of a file, of a length that is known, which are read where they are sent.
+
+    They stay what they are whatever becomes of the file, as long as the node lives.
+    """
+
+    on_failure: Callable[[OSError], object] | None
+    """Runs as an event of its own if the disk does not give the bytes when they are due. Nobody has read them."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, start: int = 0, length: int | None = None) -> bytes:
+        """Return ``length`` bytes (all) from byte ``start`` of the range on."""
+
+
 class DiskFile(Protocol):
     """One open file."""
 
@@ -35,6 +50,12 @@ class DiskFile(Protocol):
 
     def read(self, position: int, length: int) -> bytes:
         """Return up to ``length`` bytes from ``position``; fewer (or none) only at the end of the file."""
+
+    def lend(self, position: int, length: int) -> bytes | FileRange:
+        """As :meth:`read`, or in its place a range, if the host can send that without reading it.
+
+        While it is lent and afterwards, cutting the file below its end (:meth:`truncate`) takes long.
+        """
 
     def size(self) -> int:
         """Return the length in bytes."""

@@ -135,6 +135,9 @@ class SimFile:
             self._disk.admit_read(self._path)
         return bytes(memoryview(file.cache)[position : position + length])
 
+    def lend(self, position: int, length: int) -> bytes:
+        return self.read(position, length)
+
     def size(self) -> int:
         return len(self._open_file().cache)
 

@@ -29,7 +29,8 @@ decided when one is quiet again:
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple, cast
 
 from highwater_runtime.broker import metrics
 from highwater_runtime.broker.fetch_session import Answer, AskedPartition
@@ -70,6 +71,7 @@ FINE: Final[FetchCheck] = (ErrorCode.NONE, None)
 """The one result of this content: compared by identity."""
 
 
+_Read = Callable[..., bytes]
 _Asked = tuple[AskedPartition, Partition | ErrorCode]
 """One partition of the request: what was asked, and the replica or the error that was found for it."""
 
@@ -355,10 +357,12 @@ class DelayedFetch:
         end = visible_end(partition, self._who.replica_id)
         max_bytes = min(fetch.partition_max_bytes, budget)
         if fetch.fetch_offset < end and (max_bytes > 0 or first) and not self._holds_back(partition):
+            # What is below the HW is hardly ever cut off. A range of a file stands for its bytes in a response: the
+            # encoder asks for its length alone, and the host sends it.
+            may_lend = not self._who.is_follower and self._request.version >= ZSTD_SINCE
+            read = cast(_Read, partition.log.lend) if may_lend else partition.log.read
             try:
-                data.records = partition.log.read(
-                    fetch.fetch_offset, max(0, max_bytes), max_offset=end, min_one_batch=first
-                )
+                data.records = read(fetch.fetch_offset, max(0, max_bytes), max_offset=end, min_one_batch=first)
             except LogError as refused:
                 return _failed(fetch.partition, ErrorCode[refused.KAFKA_ERROR])
             if self._request.version < ZSTD_SINCE and _has_zstd(data.records):

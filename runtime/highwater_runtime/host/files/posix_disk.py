@@ -12,12 +12,21 @@ import os
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from highwater_runtime.host.files.file_range import (
+    LEAST_BYTES,
+    PosixFileRange,
+    SharedDescriptor,
+    copy_beginning,
+    read_at,
+)
 from highwater_runtime.host.files.file_system import FileSystemSync, SyncFileSystem, find_syncfs, kind_of
+from highwater_runtime.log.names import TEMPORARY
 from highwater_runtime.ports import DiskJob, path_components
 
 MANY_PATHS: Final = 16
@@ -31,12 +40,15 @@ SyncAll = Callable[[Callable[[str], OSError | None], Sequence[str]], Iterable[OS
 class PosixFile:
     """An open :class:`highwater_runtime.ports.DiskFile`."""
 
-    __slots__ = ("_disk", "_fd", "_path")
+    __slots__ = ("_disk", "_fd", "_lent", "_lent_end", "_path")
 
     def __init__(self, disk: PosixDisk, fd: int, path: str) -> None:
         self._disk = disk
         self._fd: int | None = fd
         self._path = path
+        self._lent: SharedDescriptor | None = None
+        """Owns the descriptor as well, once ranges of the file were lent."""
+        self._lent_end = 0
 
     def __del__(self) -> None:
         self.close()
@@ -68,16 +80,16 @@ class PosixFile:
         fd = self._descriptor()
         if position < 0 or length < 0:
             raise ValueError(f"cannot read {length} bytes at {position}")
-        data = os.pread(fd, length, position)
-        if not data or len(data) == length:
-            return data
-        # A short read is the end of the file, or a signal: ask on until it is the former.
-        parts = [data]
-        got = len(data)
-        while got < length and (data := os.pread(fd, length - got, position + got)):
-            parts.append(data)
-            got += len(data)
-        return b"".join(parts)
+        return read_at(fd, position, length)
+
+    def lend(self, position: int, length: int) -> bytes | PosixFileRange:
+        end = position + length
+        if length < LEAST_BYTES or position < 0 or end > self.size():
+            return self.read(position, length)
+        if self._lent is None:
+            self._lent = SharedDescriptor(self._descriptor())
+        self._lent_end = max(self._lent_end, end)
+        return PosixFileRange(self._lent, position, length)
 
     def size(self) -> int:
         return os.lseek(self._descriptor(), 0, os.SEEK_END)
@@ -86,7 +98,27 @@ class PosixFile:
         fd = self._descriptor()
         if length < 0:
             raise ValueError(f"length {length} is negative")
-        os.ftruncate(fd, length)
+        if length < self._lent_end:
+            self._continue_in_a_copy(fd, length)
+        else:
+            os.ftruncate(fd, length)
+
+    def _continue_in_a_copy(self, fd: int, length: int) -> None:
+        """Put the first ``length`` bytes, durably, in the place of a file whose bytes are on their way to others."""
+        path = os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115 - the file may have another name by now
+        new = os.open(path + TEMPORARY, os.O_RDWR | os.O_CLOEXEC | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            copy_beginning(fd, new, length)
+            os.fsync(new)
+            os.rename(path + TEMPORARY, path)  # noqa: PTH104
+            fsync_directory(os.path.dirname(path))  # noqa: PTH120
+        except OSError:
+            os.close(new)
+            with suppress(OSError):
+                os.unlink(path + TEMPORARY)  # noqa: PTH108
+            raise
+        self.close()
+        self._fd, self._lent_end = new, 0
 
     def fsync(self) -> None:
         os.fsync(self._descriptor())
@@ -97,7 +129,8 @@ class PosixFile:
 
     def close(self) -> None:
         fd, self._fd = self._fd, None
-        if fd is not None:
+        lent, self._lent = self._lent, None
+        if fd is not None and lent is None:
             os.close(fd)
 
 
@@ -166,11 +199,7 @@ class PosixDisk:
             shutil.rmtree(full)
 
     def fsync_dir(self, path: str = "") -> None:
-        fd = os.open(self._full(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        fsync_directory(self._full(path))
 
     def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
         once = list(dict.fromkeys(paths))
@@ -288,6 +317,15 @@ class PosixDisk:
         if not path:
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), path)
         return self._full(path)
+
+
+def fsync_directory(path: str) -> None:
+    """Make the names in a directory durable."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _run_step(job: DiskJob) -> tuple[bool, OSError | None, BaseException | None]:

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from functools import partial
 from time import monotonic, perf_counter_ns
 from typing import Final, cast
 
+from highwater_runtime.host.files.file_range import PosixFileRange
+from highwater_runtime.host.net.file_sending import FileOutbox
 from highwater_runtime.host.net.frames import FrameReceiver
 from highwater_runtime.host.net.listeners import (
     ANONYMOUS,
@@ -26,7 +29,6 @@ from highwater_runtime.host.net.listeners import (
 )
 from highwater_runtime.host.net.pool import ConnectionPool
 from highwater_runtime.host.net.requests import HostRequest
-from highwater_runtime.host.net.sending import Outbox
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import decode_request
@@ -79,7 +81,7 @@ class ServerConnection(FrameReceiver):
         self._transport: asyncio.Transport | None = None
         self._expiry: asyncio.TimerHandle | None = None
         """Of a client that must authenticate and has not yet: when it must have."""
-        self._outbox = Outbox(self._node.turn, self)
+        self._outbox = FileOutbox(self._node.loop, self._node.turn, self)
         self._closed = False
         self._reading = True
         self._peer_reads = True
@@ -118,9 +120,16 @@ class ServerConnection(FrameReceiver):
         line.end()
 
     def eof_received(self) -> bool:
-        """The client will send no more: it has closed, or died. As in Kafka, what it still waits for is dropped."""
-        self._forget()
-        return False
+        """The client will send no more: it has closed, or died. As in Kafka, what it still waits for is dropped.
+
+        What is on its way to it is not: the transport keeps what it has, and a queue of files ends first.
+        """
+        if not self._outbox.has_queue:
+            self._forget()
+            return False
+        self.slots.clear()
+        self.close(None, after_output=True)
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """Take note that the connection has ended. Later answers of the core are dropped."""
@@ -143,6 +152,7 @@ class ServerConnection(FrameReceiver):
     def _must_wait(self) -> bool:
         return (
             not self._peer_reads
+            or self._outbox.has_queue
             or self._outbox.gathered_bytes > self._most_unread
             or len(self.slots) >= self._most_requests
             or self._server.is_over_its_share(self)
@@ -396,10 +406,32 @@ class ServerConnection(FrameReceiver):
         before = self._outbox.sent_bytes
         self._outbox.flush()
         self._server.sent_bytes += self._outbox.sent_bytes - before
+        if self._outbox.has_queue:
+            self._pause()
+        self._go_on_after_output()
+
+    def _go_on_after_output(self) -> None:
         if not self._reading:
             self.read_on()
         if self._closes_after_output:
             self.close(None, after_output=True)
+
+    # --- of the queue of files ---
+
+    def sent_some(self) -> None:
+        self.last_active = monotonic()
+
+    def queue_is_empty(self) -> None:
+        self.last_active = monotonic()
+        self._go_on_after_output()
+
+    def cannot_send(self) -> None:
+        self.close(None)
+
+    def file_failed(self, part: PosixFileRange, error: OSError) -> None:
+        self.close(None)
+        if part.on_failure is not None:
+            self._node.run(partial(part.on_failure, error))
 
     # --- the end ---
 
@@ -418,7 +450,7 @@ class ServerConnection(FrameReceiver):
             self._server.refused += 1
             self._server.log.warning("connection closed", peer=self.peer, listener=self.listener.name, why=why[:500])
         self.stopped = True
-        if after_output and self._outbox.gathered_bytes:
+        if after_output and (self._outbox.gathered_bytes or self._outbox.has_queue):
             self._closes_after_output = True
             return
         self._forget()
@@ -436,6 +468,7 @@ class ServerConnection(FrameReceiver):
             self._server.buffer_bytes -= self._own_buffer_bytes
             self.queued_bytes = self.unfinished_bytes = self._own_buffer_bytes = 0
             self.slots.clear()
+            self._outbox.abandon()
             self.release_buffer()
 
     @property
@@ -457,4 +490,4 @@ class ServerConnection(FrameReceiver):
 
     def is_idle(self, since: float) -> bool:
         """Whether nothing has happened since ``since``: no bytes, and no request that waits for the core."""
-        return self.last_active < since and (not self.slots or not self._peer_reads)
+        return self.last_active < since and (not self.slots or not self._peer_reads or self._outbox.has_queue)
