@@ -151,6 +151,17 @@ def test_a_topic_that_is_created_again_has_another_log() -> None:
     assert first.topic_id == HEX != second.topic_id
 
 
+def test_a_replica_of_a_topic_that_was_there_before_has_its_id() -> None:
+    """It was moved here. The broker had a replica of another topic of that name."""
+    broker, other = Broker(), "AAAAAAAAAAAAAAAAAAAAAQ"
+    broker.says(ROLES, f"[Broker id=0] Creating new partition orders-0 with topic id {other}.")
+    text = f"[Broker id=0] Expected partition orders-0 with topic id {ID} to exist, but it was missing. Creating..."
+    broker.says(ROLES, text)
+    (loaded,) = broker.says(LOGS, "Created log for partition orders-0 in /d/orders-0 with properties {}")
+    assert isinstance(loaded, LogLoaded)
+    assert loaded.topic_id == HEX
+
+
 def test_a_role_is_in_force_before_its_line_and_is_known_since_then() -> None:
     """A leader that takes over a smaller ISR moves its high watermark before it says so."""
     broker = Broker()

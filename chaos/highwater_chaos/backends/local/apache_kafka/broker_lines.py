@@ -81,7 +81,10 @@ _LOADED: Final = re.compile(
 )
 _REMOVED: Final = re.compile(r"Log for partition (\S+) is renamed to .*-(delete|stray) and is scheduled for deletion")
 _SKIPS_RECOVERY: Final = re.compile(r"Skipping recovery (?:of|for)")
-_TOPIC_ID: Final = re.compile(r"\[Broker id=\d+\] Creating new partition (\S+) with topic id (\S+)\.$")
+_TOPIC_ID: Final = re.compile(
+    r"\[Broker id=\d+\] (?:Creating new|Expected) partition (\S+) with topic id (\S+?)(?:\.$| to exist, but it)"
+)
+"""The second: of a replica of a topic that the broker knew already."""
 _LEADER: Final = re.compile(
     r"\[Broker id=\d+\] Leader (\S+) with topic id (?:Some\()?(\S+?)\)? starts at leader epoch (\d+) from offset (\d+)"
     r" with partition epoch (\d+), high watermark (\d+), ISR \[([\d,]*)\]"
