@@ -373,6 +373,14 @@ def test_a_deletion_without_a_first_answer_may_undo_a_later_creation(may_recur: 
     assert bool(creation.owed(situation)) == stands
 
 
+def test_a_topic_that_was_there_already_may_be_one_that_is_being_deleted() -> None:
+    """Nobody promised to create it."""
+    step = Admin.model_validate({"createTopic": {"name": "t"}})
+    outcomes = [AdminOutcome("done", None, is_presumed=one) for one in (False, True)]
+    asked = [Asked(step, 20, frozenset(), (), ended_ns=21, outcome=one) for one in outcomes]
+    assert [one.acknowledged for one in asked] == [True, False]
+
+
 THROTTLES = {
     "kraft": ("controller.configs:_records", "if present.get(name) != value", "if value is not None"),
     "zookeeper": ("controller.zk.admin:Admin._alter_configs", "own.pop(record.name, None)", "pass"),

@@ -64,7 +64,7 @@ class Asked:
     @property
     def acknowledged(self) -> bool:
         """Whether the cluster said that it has done it."""
-        return self.outcome is not None and self.outcome.error is None
+        return self.outcome is not None and self.outcome.error is None and not self.outcome.is_presumed
 
     @property
     def is_over(self) -> bool:

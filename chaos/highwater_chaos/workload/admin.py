@@ -75,7 +75,8 @@ class AdminOutcome:
     """How a request ended; ``error`` is None when it was carried out. ``answered``: whether there was an answer for
     good, within its time. ``too_late``: the move that was to be taken back had ended, or was not there any more.
     ``may_recur``: an attempt had no answer, so it may be carried out later, too. ``topic_id``: of a topic that was
-    created, in hex; empty: not told."""
+    created, in hex; empty: not told. ``is_presumed``: the answer to a later attempt was that it is so already. In
+    ZooKeeper mode that may be another topic of the name, which is being deleted."""
 
     what: str
     error: str | None
@@ -83,6 +84,7 @@ class AdminOutcome:
     too_late: bool = False
     may_recur: bool = False
     topic_id: str = ""
+    is_presumed: bool = False
 
 
 OnOutcome = Callable[[AdminOutcome], None]
@@ -355,7 +357,8 @@ class AdminClient(ClientCore):
             job.unanswered = job.unanswered or self._asks_controller
         if code == ErrorCode.NONE or (code in job.already and (job.unanswered or code in _NOTHING_TO_DO)):
             too_late = code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
-            self._finish(job, None, too_late=too_late, topic_id=_created(response))
+            is_presumed = self._asks_controller and code == ErrorCode.TOPIC_ALREADY_EXISTS
+            self._finish(job, None, too_late=too_late, topic_id=_created(response), is_presumed=is_presumed)
         elif code in _AGAIN or (self._asks_controller and code == ErrorCode.TOPIC_ALREADY_EXISTS):
             job.last_error = message
             job.unanswered = job.unanswered or code in (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -364,9 +367,17 @@ class AdminClient(ClientCore):
             self._finish(job, message)
 
     def _finish(
-        self, job: _Job, error: str | None, *, answered: bool = True, too_late: bool = False, topic_id: str = ""
+        self,
+        job: _Job,
+        error: str | None,
+        *,
+        answered: bool = True,
+        too_late: bool = False,
+        topic_id: str = "",
+        is_presumed: bool = False,
     ) -> None:
-        job.on_outcome(AdminOutcome(job.what, error, answered, too_late, job.unanswered, topic_id))
+        outcome = AdminOutcome(job.what, error, answered, too_late, job.unanswered, topic_id, is_presumed)
+        job.on_outcome(outcome)
         self._next()
 
 
