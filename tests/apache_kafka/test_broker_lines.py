@@ -92,6 +92,13 @@ def test_moves_of_the_high_watermark_join_up() -> None:
     assert broker.appends(4, 6) == [appended(4, 6), *moved(6)]
 
 
+def test_a_high_watermark_that_moves_to_a_newer_segment_alone_has_not_moved() -> None:
+    broker = Broker()
+    broker.leads(end=4, high_watermark=2)
+    assert broker.moves(2, 4) == moved(4)
+    assert broker.moves(4, 4) == []
+
+
 def test_a_high_watermark_that_went_back_shows() -> None:
     broker = Broker()
     broker.leads(end=9, high_watermark=8)

@@ -155,6 +155,29 @@ def test_a_leader_of_others_may_drop_a_proposal_that_it_has_not_sent() -> None:
     assert refusals(history.events.rows, of_others=True) == []
 
 
+def test_a_leader_of_others_may_forget_a_proposal() -> None:
+    """Apache Kafka's does if it gets metadata of the partition epoch that it knows (switch ``proposal-kept``)."""
+    history = History().decides(0, 0, 1, [0, 1]).takes([0, 1], at=1)
+    history.proposes(0, [0, 1, 2], 0, 1).proposes(0, [0], 0, 1)
+    assert [one.rule for one in refusals(history.events.rows)] == ["proposal"]
+    assert refusals(history.events.rows, of_others=True) == []
+
+
+@pytest.mark.parametrize(
+    ("is_proposed", "of_others", "refused"), [(False, True, True), (True, True, False), (True, False, True)]
+)
+def test_a_controller_of_others_may_not_have_said_what_it_accepted(
+    is_proposed: bool, of_others: bool, refused: bool
+) -> None:
+    """It was killed before. What the leader proposed shows it; without that, nobody may join."""
+    history = History().decides(0, 0, 1, [0, 1])
+    if is_proposed:
+        history.proposes(0, [0, 1, 2], 0, 1)
+    history.decides(0, 0, 2, [0, 1, 2])
+    rules = {refusal.rule for refusal in refusals(history.events.rows, of_others=of_others)}
+    assert ("isr-grows-by-proposal" in rules) == refused
+
+
 @pytest.mark.parametrize(("is_deleted", "found"), [(False, {"high-watermark-min-isr"}), (True, set())])
 def test_a_leader_owes_its_topics_settings_until_the_topic_is_deleted(is_deleted: bool, found: set[str]) -> None:
     """ZooKeeper mode: the settings have gone, and the command that ends the leadership is still on its way."""

@@ -34,9 +34,10 @@ Event = dict[str, Any]
 @dataclass(slots=True)
 class Decisions:
     """The decisions of one topic generation by metadata offset, and what they rest on. ``unclean``: whether the
-    settings allow a leader from outside the ISR. ``of_others``: whether other software
-    than ours decided. Then replicas that left the ISR may be eligible leader replicas (KIP-966), which decisions do not
-    name, and a leader may drop a proposal that it has not sent."""
+    settings allow a leader from outside the ISR. ``of_others``: whether Apache Kafka
+    decided. Then replicas that left the ISR may be eligible leader replicas (KIP-966), which decisions do not name; a
+    leader may drop a proposal that it has not sent, or forget one; and a controller that was killed may not have said
+    what it accepted."""
 
     is_zookeeper: bool = False
     unclean: bool = False
@@ -273,6 +274,8 @@ def _is_proposed(decisions: Decisions, before: Decided, state: Decided) -> bool:
     if decisions.is_zookeeper:
         return any({*one["isr"]} == {*state.isr} for one in decisions.proposed.get(base, []))
     request = decisions.accepted.get(state.metadata_offset)
+    if request is None and decisions.of_others:  # a controller that was killed may not have said what it accepted
+        return any({*state.isr} <= {*one["isr"]} for one in decisions.proposed.get(base, []))
     return (
         request is not None
         and set(state.isr) <= set(request["isr"])

@@ -414,7 +414,7 @@ class Machine:
         yield from self._as_leader(replica, event, "proposal", what)
         if replica.partition_epoch is not None and event["partition_epoch"] != replica.partition_epoch:
             yield "proposal", f"{what}, based on partition epoch {event['partition_epoch']}"
-        if replica.open is not None:
+        if replica.open is not None and not self._decisions.of_others:
             yield "proposal", f"{what} while one was under way"
         if replica.broker not in isr:
             yield "proposal", f"{what} without the leader"

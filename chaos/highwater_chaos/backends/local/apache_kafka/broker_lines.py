@@ -352,7 +352,7 @@ class BrokerLines:
 
     def _high_watermark_moved(self, line: Line, match: re.Match[str]) -> Iterator[Found]:
         replica = self._of(match[1])
-        if replica.role == _OF_BEFORE:
+        if replica.role == _OF_BEFORE or match[2] == match[3]:  # only to a newer segment
             return
         replica.waiting.append(_Move(line, int(match[2]), int(match[3])))
         yield from self._settle(match[1], replica)
