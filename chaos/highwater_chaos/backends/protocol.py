@@ -268,6 +268,9 @@ class ShowsRest(Protocol):
     def unrest(self) -> Iterator[InvariantViolation]:
         """Yield what must agree once the cluster is at rest, and does not agree now."""
 
+    def is_at_rest(self) -> bool:
+        """Return whether :meth:`unrest` has nothing to yield. To ask this often costs less."""
+
 
 @runtime_checkable
 class LosesNodes(Protocol):

@@ -83,9 +83,8 @@ class Duties(Promptness):
         parts = self._course.parts[name]
         lag_ns = self._most(_LAG, NodeConfig().replica_lag_time_max_ms) * MS
         bound_ns = lag_ns + lag_ns // 2 + SLACK_NS
-        slow = [one for one in self._course.commits(self._now_ns) if one.partition == name]
-        slow = [one for one in slow if one.end_ns > one.begin_ns + bound_ns]
-        slow_ns = [(one.begin_ns, one.end_ns) for one in slow]
+        commits = self._commits.get(name, ())
+        slow_ns = [(one.begin_ns, one.end_ns) for one in commits if one.end_ns > one.begin_ns + bound_ns]
         leaders = sorted({part.leader for _, part in parts if part is not None and part.leader >= 0})
         return together(COMMITS, [self._commits_of(name, leader, bound_ns, slow_ns) for leader in leaders])
 

@@ -81,6 +81,8 @@ class Health:
         self.now_ns = now_ns
         self._cluster = cluster
         self._nodes = node_names(cluster)
+        self._sights: dict[frozenset[str], Sight] = {}
+        """Of each set of nodes that was asked for: many partitions have the same."""
         self._troubles: dict[str, list[Trouble]] = {name: [] for name in (*self._nodes, CLIENTS)}
         for name in self._nodes:
             for interval in down.get(name, ()):
@@ -91,9 +93,13 @@ class Health:
 
     def among(self, nodes: Collection[str]) -> Sight:
         """Their health, as far as it depends on no link to any other node."""
-        return Sight(
-            {node: [one for one in self._troubles[node] if not one.peer or one.peer in nodes] for node in nodes}
-        )
+        names = frozenset(nodes)
+        found = self._sights.get(names)
+        if found is None:
+            found = self._sights[names] = Sight(
+                {node: [one for one in self._troubles[node] if not one.peer or one.peer in names] for node in nodes}
+            )
+        return found
 
     def _take(self, fault: FaultRecord) -> None:
         over_ns = fault.healed_ns + fault.delay_ns if fault.healed and fault.healed_ns is not None else self.now_ns

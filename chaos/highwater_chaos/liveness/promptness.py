@@ -24,13 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from highwater_chaos.experiment import ExperimentSpec
 from highwater_chaos.experiment.nodes import broker_name, broker_names, quorum_names
 from highwater_chaos.experiment.properties import properties_of_nodes, properties_of_topics
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.liveness.course import Course, Part, each_state, state_at
+from highwater_chaos.liveness.course import Commit, Course, Part, each_state, state_at
 from highwater_chaos.liveness.health import CLIENTS, Condition, Disturbance, Health, Interval, Sight, windows
 from highwater_chaos.workload.history import Operation
 from highwater_runtime.config import NodeConfig
@@ -180,7 +181,27 @@ class Promptness:
             together(WRITES, [*map(self._partition, partitions), self._acknowledged()]),
         ]
 
+    @cached_property
+    def _commits(self) -> dict[str, list[Commit]]:
+        """By partition."""
+        found: dict[str, list[Commit]] = {}
+        for one in self._course.commits(self._now_ns):
+            found.setdefault(one.partition, []).append(one)
+        return found
+
     # --- the quorum ---
+
+    @cached_property
+    def _elected(self) -> list[tuple[int, int]]:
+        """When the leader of the quorum changed, and for how long that has an effect."""
+        # A voter in trouble may still stand for the votes that it was promised before.
+        return [
+            (
+                at_ns,
+                self._bounds.round * any(self._voters.condition(n, at_ns) is Condition.TROUBLED for n in self._quorum),
+            )
+            for at_ns, _ in self._course.quorum_leaders
+        ]
 
     def _leads_well(self, sight: Sight, leader: str | None, at_ns: int) -> bool:
         """Whether a leader is well, and so is a majority with it: no other voter matters then, thanks to pre-votes."""
@@ -218,15 +239,9 @@ class Promptness:
     ) -> list[Interval]:
         """When something is owed for which the quorum is needed. ``more``: other changes, and for how long they have an
         effect."""
-        bounds, voters = self._bounds, self._voters
         disturbed = [(one.at_ns, lasts_ns(one)) for one in sight.disturbances if one.at_ns > self._settled_ns]
-        # A voter in trouble may still stand for the votes that it was promised before.
-        elected = [
-            (at_ns, bounds.round * any(voters.condition(name, at_ns) is Condition.TROUBLED for name in self._quorum))
-            for at_ns, _ in self._course.quorum_leaders
-        ]
         return windows(
-            [*disturbed, *more, *elected],
+            [*disturbed, *more, *self._elected],
             lambda at_ns: self._quorum_is_able(sight, at_ns) and may(at_ns),
             Interval(self._settled_ns, self._now_ns),
             resumes_ns,
@@ -329,8 +344,7 @@ class Promptness:
         leaderless = [late for time, part in states for late in _leaderless(sight, name, part, time)]
         slow = [
             Late(one.begin_ns + AT_ONCE_NS, one.end_ns, f"what was appended to {name} was not committed")
-            for one in self._course.commits(self._now_ns)
-            if one.partition == name
+            for one in self._commits.get(name, ())
         ]
         committed = self._windows(sight, lasts_ns, may, moves, self._bounds.follows)
         return together(WRITES, [owed_in(WRITES, led, leaderless), owed_in(WRITES, committed, slow)])

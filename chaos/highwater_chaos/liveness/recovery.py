@@ -347,7 +347,7 @@ class Recovery:
         if not isinstance(backend, ShowsRest) or not self.is_readable() or not self.is_whole():
             return  # why that is so is known by now
         limit_ns = backend.now_ns() + _REST_NS
-        is_calm = run.go_on(lambda: next(backend.unrest(), None) is None, min(limit_ns, run.deadline_ns))
+        is_calm = run.go_on(backend.is_at_rest, min(limit_ns, run.deadline_ns))
         if not is_calm and backend.now_ns() >= limit_ns:
             run.violations += backend.unrest()
 

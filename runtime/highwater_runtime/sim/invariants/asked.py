@@ -26,6 +26,7 @@ from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.fetch_session import FINAL_EPOCH, FIRST_EPOCH
+from highwater_runtime.wire.messages.fetch_request import FetchRequest
 
 _MANY: Final = 100
 """Connections that are remembered before those that were closed are forgotten."""
@@ -64,16 +65,23 @@ class AskedPartitions:
             if found is None:
                 return None  # it was opened over another connection
             names = bool(wanted or body.forgotten_topics_data)
-            before = found[1].copy()
-            for topic in body.forgotten_topics_data:
-                for index in topic.partitions:
-                    before.pop((topic.topic_id if by_id else topic.topic, index), None)
-            wanted = {**before, **wanted}
+            wanted = self._added_up(body, by_id, found[1], wanted) if names else found[1]
             if names and (call.response is None or call.response.error_code == ErrorCode.NONE):
                 self._is_known(node, body.session_id, broker, wanted)
         if len(self._asked) > _MANY:
             self._asked = {one: asked for one, asked in self._asked.items() if one.state is ConnectionState.OPEN}
         self._asked[connection] = call, wanted
+        return wanted
+
+    @staticmethod
+    def _added_up(
+        body: FetchRequest, by_id: bool, before: dict[AskedKey, int], new: dict[AskedKey, int]
+    ) -> dict[AskedKey, int]:
+        wanted = before.copy()
+        for topic in body.forgotten_topics_data:
+            for index in topic.partitions:
+                wanted.pop((topic.topic_id if by_id else topic.topic, index), None)
+        wanted.update(new)
         return wanted
 
     def last(self, call: SimRequest) -> Mapping[AskedKey, int] | None:

@@ -83,10 +83,10 @@ def leftovers(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
             elif offset > most[str(tp)]:
                 what = f"{name} has offset {offset} of {tp} in {path}, behind {most[str(tp)]}, that of its log"
                 yield Unrest("disk-leftover", name, what)
-    yield from _high_watermarks(name, broker, disk)
 
 
-def _high_watermarks(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
+def high_watermarks(name: str, broker: Broker, disk: SimDisk) -> Iterator[Unrest]:
+    """Yield where the broker's checkpoint of HWs has another one than its replica."""
     config = broker.options.config
     if not hears_soon(config, config.high_watermark_checkpoint_interval_ms):
         return

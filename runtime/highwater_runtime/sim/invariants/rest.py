@@ -21,7 +21,8 @@ again and again for a while, and only what is still there then is a finding (:me
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
@@ -33,7 +34,7 @@ from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
 from highwater_runtime.ports import MS
 from highwater_runtime.sim.clock import EPOCH_MS
 from highwater_runtime.sim.invariants.images import SUBJECT, difference
-from highwater_runtime.sim.invariants.leftovers import contradictions, hears_soon, leftovers
+from highwater_runtime.sim.invariants.leftovers import contradictions, hears_soon, high_watermarks, leftovers
 from highwater_runtime.sim.invariants.obeyed import Configs, configs_in, disobeyed
 from highwater_runtime.sim.invariants.violation import Unrest
 from highwater_runtime.sim.simulator import Simulator
@@ -52,31 +53,56 @@ class AtRest:
         self._owed = -1
         """The highest offset of the metadata that any node knew at the first look. Those that do nothing but show that
         the controller lives go on, and a broker hears that one is committed with the next (before KAFKA-14145)."""
+        self._restless = ("", "")
+        """What did not agree when :meth:`is_calm` looked."""
 
     def look(self) -> Iterator[Unrest]:
-        """Yield what does not agree, by kind and node. To look at all of it is dear; whether there is any is not."""
-        is_calm = True
-        for one in self._first():
-            is_calm = False
-            yield one
-        if is_calm:
-            for name, broker in self._cores(Broker).items():
-                yield from contradictions(name, broker, self._simulator.nodes[name].disk)
+        """Yield what does not agree, by kind and node. To look at all of it is dear."""
+        found = False
+        for part in self._parts().values():
+            for one in part():
+                found = True
+                yield one
+        if not found:
+            yield from self._contradictions()
 
-    def _first(self) -> Iterator[Unrest]:
+    def is_calm(self) -> bool:
+        """Whether :meth:`look` has nothing to say. It asks first what did not agree when it was called last."""
+        parts = self._parts()
+        last = parts.get(self._restless)
+        if last is not None and _has_any(last()):
+            return False
+        for key, part in parts.items():
+            if _has_any(part()):
+                self._restless = key
+                return False
+        return not _has_any(self._contradictions())
+
+    def _parts(self) -> dict[tuple[str, str], Callable[[], Iterator[Unrest]]]:
+        """What is to be compared, by kind and node, in order."""
         brokers, controllers = self._cores(Broker), self._cores(QuorumController)
         if self._owed < 0:
             known = (*(one.committed_image.offset for one in controllers.values()), -1)
             self._owed = max(known + tuple(one.image.offset for one in brokers.values()))
         configs = self._configs(controllers)
-        yield from _images(brokers, controllers, self._owed)
+        parts: dict[tuple[str, str], Callable[[], Iterator[Unrest]]] = {
+            ("images", ""): partial(_images, brokers, controllers, self._owed)
+        }
         for name, broker in brokers.items():
+            disk = self._simulator.nodes[name].disk
             now_ms = EPOCH_MS + self._simulator.nodes[name].clock.wall_ns() // MS
-            yield from _replicas(name, broker, brokers, self._unheard)
-            yield from disobeyed(name, broker, broker.image.configs if configs is None else configs, now_ms)
-            yield from leftovers(name, broker, self._simulator.nodes[name].disk)
-            yield from _groups(name, broker)
-        yield from _producer_ids(brokers)
+            settings = broker.image.configs if configs is None else configs
+            parts["replicas", name] = partial(_replicas, name, broker, brokers, self._unheard)
+            parts["settings", name] = partial(disobeyed, name, broker, settings, now_ms)
+            parts["files", name] = partial(leftovers, name, broker, disk)
+            parts["high watermarks", name] = partial(high_watermarks, name, broker, disk)
+            parts["groups", name] = partial(_groups, name, broker)
+        parts["producer ids", ""] = partial(_producer_ids, brokers)
+        return parts
+
+    def _contradictions(self) -> Iterator[Unrest]:
+        for name, broker in self._cores(Broker).items():
+            yield from contradictions(name, broker, self._simulator.nodes[name].disk)
 
     def _configs(self, controllers: dict[str, QuorumController]) -> Configs | None:
         """The settings that are committed; None: nobody lives who knows."""
@@ -93,6 +119,10 @@ class AtRest:
             for name, process in processes.items()
             if process is not None and isinstance(process.core, kind)
         }
+
+
+def _has_any(found: Iterator[Unrest]) -> bool:
+    return next(found, None) is not None
 
 
 # --- metadata ------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.apis.fetch import REPLICA_STATE_SINCE
@@ -210,15 +210,22 @@ def _news_of(raft: RaftReplica, params: FetchParams, sent: int) -> str:
 def _there_is(
     broker: Broker, wanted: Mapping[AskedKey, int], replica_id: int, throttled: Container[str]
 ) -> Iterator[str]:
+    # Of a thousand partitions in a session hardly one has news: what is dearer to find out is asked of those only.
+    by_id = cast(Mapping[AskedKey, Partition], broker.partitions)
     for key, offset in wanted.items():
-        replica = replica_asked(broker, key)
-        if replica is None or not replica.log.is_online or replica.topic in throttled:
+        replica = replica_asked(broker, key) if isinstance(key[0], str) else by_id.get(key)
+        if replica is None or (
+            replica.leading is not None
+            and (replica.high_watermark if replica_id < 0 else replica.log.log_end_offset) <= offset
+        ):
+            continue
+        if replica_asked(broker, key) is None or not replica.log.is_online or replica.topic in throttled:
             continue
         if replica.leading is None:
             yield f"it does not lead {replica.name}"
-        elif replica_id < 0 and replica.high_watermark > offset:
+        elif replica_id < 0:
             yield f"{replica.name} is committed up to {replica.high_watermark}, and is fetched at {offset}"
-        elif replica_id >= 0 and replica.log.log_end_offset > offset:
+        else:
             yield f"{replica.name} ends at {replica.log.log_end_offset}, and is fetched at {offset}"
 
 
