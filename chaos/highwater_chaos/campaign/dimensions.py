@@ -58,9 +58,15 @@ _OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
     "small segments": lambda cluster: "log.segment.bytes" in cluster.config,
     "a compacted topic of clients": lambda cluster: any("cleanup.policy" in one.config for one in cluster.topics),
     "a property that is seldom set": lambda cluster: not SELDOM_SET.keys().isdisjoint(cluster.config),
+    "nodes' default of retention": lambda cluster: not _RETENTION.isdisjoint(cluster.config),
+    "nodes' default of compaction": lambda cluster: "log.cleanup.policy" in cluster.config,
+    "the leader's clock dates records": lambda cluster: "log.message.timestamp.type" in cluster.config,
+    "producers that leaders forget": lambda cluster: "producer.id.expiration.ms" in cluster.config,
+    "offsets that expire within a minute": lambda cluster: "offsets.retention.minutes" in cluster.config,
     "leaders move back within seconds": lambda cluster: "leader.imbalance.check.interval.ms" in cluster.config,
     "retention": lambda cluster: any(name.startswith("retention.") for one in cluster.topics for name in one.config),
 }
+_RETENTION: Final = frozenset({"log.retention.ms", "log.retention.bytes"})
 _LEAST: Final = "min.insync.replicas"
 _PROTOCOL: Final = "inter.broker.protocol.version"
 
@@ -111,6 +117,10 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
         spec.cluster is not None
         and spec.workload.group_members > 0
         and "offsets.retention.check.interval.ms" in spec.cluster.config
+    ),
+    "ZooKeeper servers that restart in order": lambda spec: any(
+        step.random is not None and step.random.targets == ["zookeepers"] and "restart" in step.random.faults
+        for step in _steps(spec)
     ),
     "faults of groups' messages": lambda spec: any(
         step.random is not None and "JoinGroup" in (step.random.rpcs or ()) for step in _steps(spec)

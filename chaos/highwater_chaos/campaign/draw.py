@@ -15,12 +15,16 @@ from typing import Any, Final
 from highwater_chaos.campaign.draw_settings import (
     ask_for_replicas,
     copy_in_parts,
+    expire_offsets,
+    forget_producers,
     hand_over_several,
     keep_by_size,
     keep_little,
     let_commits_fit,
     let_tombstones_go,
     rebalance_soon,
+    restart_ensemble,
+    set_defaults,
     set_seldom,
 )
 from highwater_chaos.experiment import ChaosExperiment
@@ -107,6 +111,9 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     mode = mode or drawn
     cluster = _cluster(random, mode)
     parts = draw_parts(random, mode, cluster)
+    set_defaults(derive_random(seed, "defaults of nodes"), cluster)
+    forget_producers(derive_random(seed, "producers forgotten"), cluster)
+    restart_ensemble(derive_random(seed, "ensemble"), parts)
     if any(kind in fault_kinds() and fault_kinds()[kind].drawn_clock_error_ns(1) for kind in _kinds_of(parts)):
         keep_by_size(cluster)
     keep_little(derive_random(seed, "retention"), cluster)
@@ -124,6 +131,7 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
         workload["groupMembers"] = 2
     if derive_random(seed, "lookups").random() < 0.4:
         workload["lookups"] = 1
+    expire_offsets(derive_random(seed, "offsets expire"), cluster, workload)
     in_peace = _in_peace(random, cluster)
     away = _while_one_is_away(derive_random(seed, "away"), cluster)
     schedule = [*schedule_of(parts), *_upgrade(random, cluster), *(away or in_peace)]
@@ -370,7 +378,8 @@ def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[st
         drawn["deliveryTimeout"] = random.choice(("2500ms", "5s"))  # a producer that gives up begins another epoch
     if random.random() < 0.2:
         drawn["ackTimeout"] = random.choice(("50ms", "200ms", "400ms"))
-    if any("cleanup.policy" in topic.get("config", {}) for topic in cluster["topics"]):
+    compacts = "log.cleanup.policy" in cluster["config"]
+    if compacts or any("cleanup.policy" in topic.get("config", {}) for topic in cluster["topics"]):
         drawn["keys"] = random.choice((3, 20, 100))
     if random.random() < 0.35:
         drawn["startWithin"] = random.choice(("4s", "9s"))

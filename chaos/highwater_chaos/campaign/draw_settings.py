@@ -86,6 +86,44 @@ def let_commits_fit(cluster: dict[str, Any], schedule: list[dict[str, Any]]) -> 
 
 def keep_by_size(cluster: dict[str, Any]) -> None:
     """A wrong clock removes records before their time (``retention-too-greedy``), which is no bug of the log."""
+    if cluster["config"].pop("log.retention.ms", None) is not None:
+        cluster["config"]["log.retention.bytes"] = 6000
     for topic in cluster["topics"]:
         if "retention.ms" in topic.get("config", {}):
             topic["config"] = {"retention.bytes": 6000}
+
+
+def set_defaults(random: Random, cluster: dict[str, Any]) -> None:
+    """Nodes of some clusters have defaults for topics without such settings: what they keep, whether they compact it,
+    and whose clock dates records. Segments are so small then that some go."""
+    if random.random() >= 0.16:
+        return
+    config = cluster["config"]
+    kind = random.choice(("retention", "compaction", "time"))
+    if kind == "time" or random.random() < 0.2:
+        config["log.message.timestamp.type"] = "LogAppendTime"
+    if kind == "retention":
+        config |= random.choice(({"log.retention.bytes": 6000}, {"log.retention.ms": random.choice((500, 3000))}))
+    if kind == "compaction":
+        config |= {"log.cleanup.policy": "compact", "log.roll.ms": 2000}
+    if kind != "time":
+        config["log.segment.bytes"] = random.choice((700, 2000))
+
+
+def forget_producers(random: Random, cluster: dict[str, Any]) -> None:
+    """Leaders of some clusters forget producers within the run."""
+    if random.random() < 0.07:
+        cluster["config"]["producer.id.expiration.ms"] = random.choice((1000, 3000, 10_000))
+
+
+def expire_offsets(random: Random, cluster: dict[str, Any], workload: dict[str, Any]) -> None:
+    """Some groups keep offsets for the shortest time that there is, and look often for what is older."""
+    if "groupMembers" in workload and random.random() < 0.12:
+        cluster["config"] |= {"offsets.retention.minutes": 1, "offsets.retention.check.interval.ms": 1000}
+
+
+def restart_ensemble(random: Random, parts: list[dict[str, Any]]) -> None:
+    """Half of the ensembles in trouble have servers that restart in order, or stop and come back."""
+    for part in parts:
+        if part.get("targets") == ["zookeepers"] and random.random() < 0.5:
+            part["faults"] |= {kind: random.randint(1, 3) for kind in random.choice((["restart"], ["restart", "stop"]))}
