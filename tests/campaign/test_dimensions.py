@@ -41,6 +41,19 @@ def test_a_commit_of_every_partition_fits_into_a_segment() -> None:
             assert int(spec.cluster.config["offsets.topic.segment.bytes"]) >= 3 * 12 * 100
 
 
+def test_no_wrong_clock_removes_what_is_kept_by_time() -> None:
+    """Whether a topic says so or the nodes do: it would be gone too soon, and nobody could judge it."""
+    clocks = 0
+    for seed in range(1, 401):
+        spec = draw_experiment(seed).spec
+        assert spec.cluster is not None
+        if "clockSkew" in str(spec.schedule):
+            clocks += 1
+            assert "log.retention.ms" not in spec.cluster.config
+            assert not any("retention.ms" in topic.config for topic in spec.cluster.topics)
+    assert clocks
+
+
 def test_a_rolling_upgrade_begins_when_the_sessions_of_wiped_brokers_are_over() -> None:
     """Until then they are in the ISR, with nothing in their logs."""
     upgrades = 0

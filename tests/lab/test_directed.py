@@ -43,6 +43,7 @@ FOUND = {
     "clean-stop-and-start": ("clean-shutdown-marker-removal-not-synced", "clean-shutdown-marker"),
     "leader-dies-write-refused": ("zk-refused-write-not-repeated", "committed-loss"),
     "leader-not-told": ("zk-isr-written-unconditionally", "committed-loss"),
+    "dead-broker-not-told": ("zk-death-not-told", "unavailable"),
     "expired-unseen": ("zk-restart-unnoticed", "unavailable"),
     "command-lost": ("zk-lost-command-not-repeated", "unavailable"),
     "write-arrives-late": ("zk-controller-writes-unconditionally", "committed-loss"),

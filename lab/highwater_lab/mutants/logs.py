@@ -234,6 +234,13 @@ PRODUCERS: Final = (
         harmless="a request of the old epoch is out of sequence, too, or repeats sequences of the new one",
     ),
     Mutant(
+        "epoch-begins-anywhere",
+        f"{_PRODUCERS}.check",
+        "if base_sequence != 0 and entry.epoch != NO_PRODUCER_EPOCH:",
+        "if False:",
+        "a producer's new epoch begins with sequence 0 (KIP-360)",
+    ),
+    Mutant(
         "followers-forget-producers",
         f"{_APPEND}._write",
         "if batch.producer_id >= 0:",

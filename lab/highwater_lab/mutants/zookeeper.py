@@ -24,6 +24,14 @@ ZOOKEEPER: Final = (
         harmless="a controller stops when its session ends, and then its writes fail; no fault deposes it otherwise",
     ),
     Mutant(
+        "zk-death-not-told",
+        "controller.zk.commands:Commands.changed",
+        "        self.tell_all(changes)\n",
+        "        if changes:\n            self.tell_all(changes)\n",
+        "the controller tells all brokers that one has gone, even if that changes no partition",
+        mode="zookeeper",
+    ),
+    Mutant(
         "zk-isr-written-unconditionally",
         _ISR,
         "Set(path, data, proposal.partition_epoch),",

@@ -215,8 +215,7 @@ class ActiveController:
                 sender.close()
         changed = yield from self.decide(keys)
         commands = Commands(self.context)
-        commands.changed(changed)
-        commands.tell_all()
+        commands.changed(changed)  # if nothing has changed, who lives has all the same
         self.tell(commands)
 
     def _brokers_started(self, new: list[int]) -> Work[None]:

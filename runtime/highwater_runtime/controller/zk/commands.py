@@ -33,7 +33,8 @@ class Commands:
         return round_
 
     def changed(self, changes: Mapping[PartitionKey, PartitionRegistration]) -> None:
-        """Partitions that are another than before: tell their replicas, all brokers, and those that have left."""
+        """Partitions that are another than before: tell their replicas, all brokers, and those that have left. Even if
+        there is none, all brokers are told which brokers live."""
         for key, before in changes.items():
             state = self._context.partition(key)
             if state is None:
