@@ -134,6 +134,7 @@ _OF_EXPERIMENTS: Final[dict[str, Callable[[ExperimentSpec], bool]]] = {
     ),
     "rolling restart with another configuration": lambda spec: _injects(spec, "restart"),
     "one broker stops after all faults": lambda spec: _injects(spec, "stop"),
+    "a broker outside all ISRs dies": lambda spec: _injects(spec, "partition") and _injects(spec, "kill"),
     "one broker is away after all faults": lambda spec: any(
         _injects(spec, kind) for kind in ("kill", "pause", "partition")
     ),

@@ -134,7 +134,8 @@ def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
     expire_offsets(derive_random(seed, "offsets expire"), cluster, workload)
     in_peace = _in_peace(random, cluster)
     away = _while_one_is_away(derive_random(seed, "away"), cluster)
-    schedule = [*schedule_of(parts), *_upgrade(random, cluster), *(away or in_peace)]
+    last = _out_of_sync_and_killed(derive_random(seed, "out of sync and killed"), cluster) or away or in_peace
+    schedule = [*schedule_of(parts), *_upgrade(random, cluster), *last]
     schedule[0]["parallel"] += _requests_of_former_epochs(derive_random(seed, "former epochs"), cluster, workload)
     if "groupMembers" in workload and derive_random(seed, "groups go").random() < 0.6:
         cluster["config"]["offsets.retention.check.interval.ms"] = 1000
@@ -280,6 +281,28 @@ def _while_one_is_away(random: Random, cluster: dict[str, Any]) -> list[dict[str
             ]
         },
         {"wait": "8s"},
+    ]
+
+
+def _out_of_sync_and_killed(random: Random, cluster: dict[str, Any]) -> list[dict[str, Any]]:
+    """In some experiments: once faults are over, a broker is cut off from the others until it has left all ISRs, and is
+    killed then. No partition changes by its death, and all others have to hear of it."""
+    if random.random() >= 0.07 or not keeps_replica_epochs(cluster):
+        return []
+    broker = random.randrange(cluster["brokers"])
+    target = {"broker": broker}
+    others = [{"broker": other} for other in range(cluster["brokers"]) if other != broker]
+    cluster["config"]["replica.lag.time.max.ms"] = random.choice((300, 1000, 1500))
+    cut = {"partition": {"between": [target, others]}, "for": "6s"}
+    return [
+        {"wait": "8s"},
+        {
+            "parallel": [
+                [{"inject": cut}, {"wait": "6s"}],
+                [{"wait": "5500ms"}, {"inject": {"kill": {"target": target}, "for": "16s"}}, {"wait": "16s"}],
+            ]
+        },
+        {"wait": "6s"},
     ]
 
 
