@@ -66,7 +66,7 @@ _OF_CLUSTERS: Final[dict[str, Callable[[Cluster], bool]]] = {
     "leaders move back within seconds": lambda cluster: "leader.imbalance.check.interval.ms" in cluster.config,
     "retention": lambda cluster: any(name.startswith("retention.") for one in cluster.topics for name in one.config),
 }
-_RETENTION: Final = frozenset({"log.retention.ms", "log.retention.bytes"})
+_RETENTION: Final[frozenset[str]] = frozenset({"log.retention.ms", "log.retention.bytes"})
 _LEAST: Final = "min.insync.replicas"
 _PROTOCOL: Final = "inter.broker.protocol.version"
 
