@@ -163,6 +163,16 @@ def test_a_leader_of_others_may_forget_a_proposal() -> None:
     assert refusals(history.events.rows, of_others=True) == []
 
 
+def test_a_leader_of_others_may_say_late_what_it_proposed() -> None:
+    """It has taken over a later decision by then. What it proposes on a decision that it does not know is refused."""
+    late, early = (History().decides(0, 0, 1, [0, 1]).takes([0, 1], at=1) for _ in range(2))
+    late.proposes(0, [0, 1], 0, 0)
+    early.proposes(0, [0, 1, 2], 0, 2)
+    assert {one.rule for one in refusals(late.events.rows)} == {"proposal"}
+    assert refusals(late.events.rows, of_others=True) == []
+    assert {one.rule for one in refusals(early.events.rows, of_others=True)} == {"proposal"}
+
+
 @pytest.mark.parametrize(
     ("is_proposed", "of_others", "refused"), [(False, True, True), (True, True, False), (True, False, True)]
 )

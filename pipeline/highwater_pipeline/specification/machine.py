@@ -29,8 +29,7 @@ Broken = Iterator[tuple[str, str]]
 """Names of rules that a step breaks, each with what happened."""
 
 _PROPOSAL_ENDS: Final = ("committed", "superseded", "INELIGIBLE_REPLICA")
-_NOT_SENT: Final = "OPERATION_NOT_ATTEMPTED"
-"""Apache Kafka's leader drops a proposal so if one of a former leader epoch is still on its way."""
+_NOT_SENT: Final = "OPERATION_NOT_ATTEMPTED"  # Apache Kafka's leader: one of a former epoch is still on its way
 _NEVER_LOADED: Final = "before its log was loaded"
 
 
@@ -409,10 +408,12 @@ class Machine:
                 yield f"broker {broker} had {how_far} in leader epoch {epoch}"
 
     def _propose(self, replica: Replica, event: Event) -> Broken:
-        isr, epoch = tuple(event["isr"]), event["leader_epoch"]
+        isr, epoch, known = tuple(event["isr"]), event["leader_epoch"], replica.partition_epoch
         what = f"the ISR {list(isr)} was proposed"
         yield from self._as_leader(replica, event, "proposal", what)
-        if replica.partition_epoch is not None and event["partition_epoch"] != replica.partition_epoch:
+        if self._decisions.of_others and known is not None and event["partition_epoch"] < known:
+            return  # said late, or sent again
+        if known is not None and event["partition_epoch"] != known:
             yield "proposal", f"{what}, based on partition epoch {event['partition_epoch']}"
         if replica.open is not None and not self._decisions.of_others:
             yield "proposal", f"{what} while one was under way"
