@@ -163,6 +163,23 @@ def test_a_leader_of_others_may_forget_a_proposal() -> None:
     assert refusals(history.events.rows, of_others=True) == []
 
 
+@pytest.mark.parametrize(
+    ("isr", "replicas", "found"),
+    [([3], [1, 2, 3], 0), ([1], [1, 2, 3], 1), ([0], [0, 1], 1)],
+    ids=["the new one is in sync", "an old one is", "fewer replicas"],
+)
+def test_a_move_of_others_waits_for_the_replicas_that_are_added(
+    isr: list[int], replicas: list[int], found: int
+) -> None:
+    """Apache Kafka 4.3 takes a replica away for each that is added; a replica that stays need not be in sync."""
+    history = History().decides(0, 0, 1, [0])
+    history.moves_to(2, [0], *sorted({0, 1, 2, *replicas}))
+    history.events.decided(isr[0], 1, 3, isr, replicas=replicas)
+    for of_others, expected in ((True, found), (False, 1)):
+        rules = [one.rule for one in refusals(history.events.rows, of_others=of_others)]
+        assert rules.count("reassignment-in-sync") == expected
+
+
 def test_a_leader_of_others_may_say_late_what_it_proposed() -> None:
     """It has taken over a later decision by then. What it proposes on a decision that it does not know is refused."""
     late, early = (History().decides(0, 0, 1, [0, 1]).takes([0, 1], at=1) for _ in range(2))

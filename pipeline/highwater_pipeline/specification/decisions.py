@@ -184,7 +184,10 @@ class _Move:
         if before is None or state.partition_epoch != before.partition_epoch + 1:
             self.settled = replicas if state.reason == "created" else None
         elif left := sorted((self.settled or replicas) - replicas):
-            missing = sorted(replicas - isr)
+            added = replicas - (self.settled or frozenset())
+            # Apache Kafka 4.3 waits for the others only if a partition gets fewer replicas.
+            waits_for = added if decisions.of_others and len(added) >= len(left) else replicas
+            missing = sorted(waits_for - isr)
             if missing and not decisions.is_zookeeper:
                 yield (
                     "reassignment-in-sync",
