@@ -177,6 +177,29 @@ NEEDS: Final[dict[str, tuple[Need, ...]]] = {
 }
 """The tables without which a check cannot be done; ``dump-marks``: a dump that says how reading each replica ended."""
 
+BY_SOME_STEPS: Final = (
+    "alter-partition-handled",
+    "became-follower",
+    "became-leader",
+    "broker-registered",
+    "broker-registration-changed",
+    "high-watermark",
+    "isr-proposal-ended",
+    "isr-proposed",
+    "isr-taken",
+    "log-appended",
+    "log-cut",
+    "log-loaded",
+    "log-removed",
+    "log-start-moved",
+    "log-truncated",
+    "node-started",
+    "node-stopped",
+    "partition-changed",
+)
+"""Events by which ``model-step`` judges less, of other software: no flushes, batches and acknowledgements, and nothing
+of which settings nodes obey."""
+
 NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
     "committed-loss": (
         "batch-committed",
@@ -225,27 +248,10 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "deleted-topic-records": ("became-leader", "log-appended", "partition-changed"),
     "model-step": (
-        "alter-partition-handled",
+        *BY_SOME_STEPS,
         "batch-committed",
-        "became-follower",
-        "became-leader",
-        "broker-registered",
-        "broker-registration-changed",
-        "high-watermark",
-        "isr-proposal-ended",
-        "isr-proposed",
-        "isr-taken",
-        "log-appended",
-        "log-cut",
         "log-flushed",
-        "log-loaded",
-        "log-removed",
-        "log-start-moved",
-        "log-truncated",
         "min-isr-set",
-        "node-started",
-        "node-stopped",
-        "partition-changed",
         "records-deleted",
         "transition",
         "write-acknowledged",
@@ -262,29 +268,6 @@ only if they were recorded. Otherwise they judge by settings and by what clients
 
 BY_OFFSETS: Final = ("became-leader", "high-watermark", "log-loaded", "log-truncated", "partition-changed")
 """Events by which ``committed-loss`` judges less, of other software: which offsets were committed, and no batches."""
-
-BY_SOME_STEPS: Final = (
-    "alter-partition-handled",
-    "became-follower",
-    "became-leader",
-    "broker-registered",
-    "broker-registration-changed",
-    "high-watermark",
-    "isr-proposal-ended",
-    "isr-proposed",
-    "isr-taken",
-    "log-appended",
-    "log-cut",
-    "log-loaded",
-    "log-removed",
-    "log-start-moved",
-    "log-truncated",
-    "node-started",
-    "node-stopped",
-    "partition-changed",
-)
-"""Events by which ``model-step`` judges less, of other software: no flushes, batches and acknowledgements, and nothing
-of which settings nodes obey."""
 
 BY_MOVES: Final = ("high-watermark", "log-appended", "log-loaded", "log-start-moved", "log-truncated")
 """Events by which ``retention-too-greedy`` judges less, of other software: not what clients asked to delete."""
