@@ -41,9 +41,10 @@ ANY_NUMBER: Final = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class ClientTopic:
-    """One topic of a partition's name: ``unit`` has its part of the history and of the events; ``exists``: it had not
-    been deleted at the end. ``elsewhere``: values of sends that do not belong to it, and how many copies of each may
-    have come here all the same: one for each attempt that is not known to have reached another topic."""
+    """One topic of a partition's name: ``unit`` has its part of the history, of the events and of the dumps;
+    ``exists``: it had not been deleted at the end. ``elsewhere``: values of sends that do not belong to it, and how
+    many copies of each may have come here all the same: one for each attempt that is not known to have reached another
+    topic."""
 
     unit: PartitionTables
     exists: bool
@@ -74,6 +75,7 @@ def client_topics(unit: PartitionTables) -> ClientTopics:
     assigned = ~is_send & ~is_poll
     # Controllers report every deletion. Without their events: a topic must have gone for another to come.
     gone = deleted if recorded(unit.facts, "partition-changed") else {*deleted, *ids[:-1]}
+    unnamed = ~unit.replica_log.is_known("topic_id")
     topics = [
         _of_last_lineage(
             ClientTopic(
@@ -81,6 +83,7 @@ def client_topics(unit: PartitionTables) -> ClientTopics:
                     unit,
                     history=_left(history, is_poll & (topic != number)).where((topic == number) | ~is_send),
                     events=unit.events.where(spoken_of == number),
+                    replica_log=unit.replica_log.where(is_any(unit.replica_log, "topic_id", name) | unnamed),
                 ),
                 name not in gone,
                 _elsewhere(history.where(is_send & (topic != number)), topic[is_send & (topic != number)]),

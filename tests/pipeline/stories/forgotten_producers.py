@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline_stories.history import P0, Story, case
+from pipeline_stories.history import P0, TOPIC_ID, Story, case
 
 from highwater_pipeline.tables.rows import MicroOp
 
@@ -102,6 +102,29 @@ def producer_forgotten_whose_record_waited_and_is_removed(story: Story) -> None:
     story._row(0, "ok", "send", [MicroOp("send", P0, 1, 1)], "producer-0")
     story.poll((1, 1)).moves_start(0, 0, 1, "retention-size", retention_bytes=5, size_left=5)
     story.dump_of_producer(0, (1, 0, 1)).dump_end(0, 2)
+
+
+@case("pass")
+def producer_forgotten_in_a_topic_that_was_deleted(story: Story) -> None:
+    """The dump at the end is of the next topic of the name, where one producer wrote at the same offsets."""
+    story.under(producer_expiration_ms=2000, deletion=("orders",)).started(0, epoch=10, leo=0)
+    story.state([0], offset=20).leads(0, 0, leo=0)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 1)], "producer-0")
+    story.appends(0, 0, 1, leader=True).commits(0, 0, 1, crc=1).assign(orders_0=0).poll((0, 1), topic_id=TOPIC_ID)
+    story.now += int(2.1 * _SECOND)
+    for at, value in ((1, 9), (2, 1)):
+        story.appends(0, at, at + 1, leader=True).commits(0, at, at + 1, crc=value)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 2, 1)], "producer-0")
+    story.send(9, at=1, process=1).poll((1, 9), (2, 1), topic_id=TOPIC_ID)
+    story.event(
+        "controller-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=[0], isr=[0], leader=0,
+        leader_epoch=0, partition_epoch=1, metadata_offset=40, reason="deleted",
+    )  # fmt: skip
+    new = "f" * 32
+    story.state([0], offset=50, topic_id=new).leads(0, 0, leo=0, topic_id=new)
+    for at in range(3):
+        story.appends(0, at, at + 1, leader=True).commits(0, at, at + 1, crc=11 + at).send(11 + at, at=at, process=2)
+        story.poll((at, 11 + at), topic_id=new).dump_of_producer(0, (at, at, 11 + at), topic_id=new)
 
 
 # --- retention and idempotence --------------------------------------------------------------------------------------

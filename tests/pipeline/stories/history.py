@@ -302,13 +302,18 @@ class Story:
         return self
 
     def dump_of_producer(
-        self, broker: int, *records: tuple[int, int, int], producer_id: int = 7, epoch: int = 0
+        self,
+        broker: int,
+        *records: tuple[int, int, int],
+        producer_id: int = 7,
+        epoch: int = 0,
+        topic_id: str = TOPIC_ID,
     ) -> Story:
         """Records of an idempotent producer in broker's log at the end: (offset, sequence, value) in leader epoch 0."""
         for offset, sequence, value in records:
             self.dumps.append(
                 ReplicaRecord(
-                    broker=broker, partition=P0, topic_id=TOPIC_ID, offset=offset, leader_epoch=0,
+                    broker=broker, partition=P0, topic_id=topic_id, offset=offset, leader_epoch=0,
                     producer_id=producer_id, producer_epoch=epoch, sequence=sequence, value=value, crc=value,
                 )
             )  # fmt: skip

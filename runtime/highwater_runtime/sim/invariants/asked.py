@@ -62,8 +62,8 @@ class AskedPartitions:
         if found is not None:
             self._answers_no_more(node, *found)
         if body.session_epoch not in (FIRST_EPOCH, FINAL_EPOCH):
-            if found is None:
-                return None  # it was opened over another connection
+            if found is None or not _continues(body, found[0]):
+                return None  # it was opened over another connection, or a fetcher that is gone asked in between
             names = bool(wanted or body.forgotten_topics_data)
             wanted = self._added_up(body, by_id, found[1], wanted) if names else found[1]
             if names and (call.response is None or call.response.error_code == ErrorCode.NONE):
@@ -128,6 +128,13 @@ class AskedPartitions:
     def _add(self, node: str, what: str, key: object) -> None:
         self._violations.now_ns = self._simulator.now_ns
         self._violations.add("fetch-session", node, f"{node} {what}", key)
+
+
+def _continues(body: FetchRequest, before: SimRequest) -> bool:
+    """Whether a request within a session is of the session that the one before it was of, or opened."""
+    if before.body.session_epoch in (FIRST_EPOCH, FINAL_EPOCH):
+        return before.response is not None and bool(before.response.session_id == body.session_id)
+    return bool(before.body.session_id == body.session_id)
 
 
 def replica_asked(broker: Broker, key: AskedKey) -> Partition | None:
