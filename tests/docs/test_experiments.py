@@ -14,9 +14,10 @@ from highwater_chaos.cli import execute
 from highwater_chaos.experiment import PHASES, Assertion, Cluster, PrometheusServer, Workload, parse_experiment
 from highwater_chaos.experiment.conditions import Await, BrokerCondition
 from highwater_chaos.experiment.faults import fault_kinds, with_all_kinds
-from highwater_chaos.experiment.model import REGISTER_TOPIC, MetadataWorkload
+from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
+from highwater_chaos.experiment.workload import MetadataWorkload
 from highwater_chaos.promql.language import AGGREGATIONS, FUNCTIONS, PromqlError
 from highwater_chaos.promql.parse import parse
 

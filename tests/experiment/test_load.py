@@ -136,11 +136,7 @@ BAD = [
         "acks: all, minimumRate: 201/s",
         "spec.workload.minimumRate: expected at most the rate, 200/s; found 201/s",
     ),
-    (
-        "acks: all",
-        "acks: all, driver: confluent-kafka, recordsAtOnce: 2",
-        "spec.workload.recordsAtOnce: confluent-kafka decides itself which records share a batch",
-    ),
+    ("acks: all", "driver: confluent-kafka, recordsAtOnce: 2", "recordsAtOnce: confluent-kafka decides itself"),
     ("rate: 200/s", "rate: 200", "spec.workload.rate: expected a rate such as 200/s or 30/m; found 200"),
     ("id: 1, state", "id: 9, state", "await.broker.id: there is no broker 9"),
     (

@@ -18,13 +18,14 @@ from highwater_chaos.campaign.draw_settings import SELDOM_SET
 from highwater_chaos.campaign.plan import Plan
 from highwater_chaos.campaign.seed import Outcome, experiment_of
 from highwater_chaos.experiment import ChaosExperiment, Cluster
-from highwater_chaos.experiment.model import ExperimentSpec, Workload
+from highwater_chaos.experiment.model import ExperimentSpec
 from highwater_chaos.experiment.properties import (
     elects_uncleanly,
     every_step,
     properties_of_nodes,
     properties_of_topics,
 )
+from highwater_chaos.experiment.workload import Workload
 
 _USUAL_RATE: Final = 25
 """Records a second of one topic; more counts as many."""

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from highwater_chaos.experiment.assertions import PHASES, Assertion, PrometheusServer
     from highwater_chaos.experiment.errors import ExperimentError, Problem
     from highwater_chaos.experiment.load import dump_experiment, load_experiment, parse_experiment
-    from highwater_chaos.experiment.model import ChaosExperiment, Cluster, Expectation, ExperimentSpec, Workload
+    from highwater_chaos.experiment.model import ChaosExperiment, Cluster, Expectation, ExperimentSpec
+    from highwater_chaos.experiment.workload import Workload
 
 __all__ = [
     "PHASES",
@@ -40,7 +41,7 @@ _HOME = {
     "ExperimentSpec": "model",
     "Problem": "errors",
     "PrometheusServer": "assertions",
-    "Workload": "model",
+    "Workload": "workload",
     "dump_experiment": "load",
     "load_experiment": "load",
     "parse_experiment": "load",

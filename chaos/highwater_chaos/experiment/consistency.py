@@ -19,7 +19,7 @@ from highwater_chaos.experiment.contradictions import contradictions
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.extent import MOST_STEPS, least_ns, steps_done
 from highwater_chaos.experiment.faults import Inject, drawn_kinds
-from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Expectation, Workload
+from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Expectation
 from highwater_chaos.experiment.nodes import node_names
 from highwater_chaos.experiment.partitions import (
     internal_topics,
@@ -46,6 +46,7 @@ from highwater_chaos.experiment.steps import (
 )
 from highwater_chaos.experiment.targets import NamedNodes, Target
 from highwater_chaos.experiment.topic_properties import topic_property_problems
+from highwater_chaos.experiment.workload import Workload
 from highwater_chaos.promql.language import PromqlError, is_never_empty, selectors
 from highwater_chaos.promql.parse import parse
 from highwater_pipeline.anomalies import (

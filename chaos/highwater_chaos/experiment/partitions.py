@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from highwater_chaos.experiment.errors import Problem
-from highwater_chaos.experiment.model import Cluster, Workload
+from highwater_chaos.experiment.model import Cluster
 from highwater_chaos.experiment.steps import Admin, CreateTopic
+from highwater_chaos.experiment.workload import Workload
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata.topic_names import GROUP_OFFSETS_TOPIC
 

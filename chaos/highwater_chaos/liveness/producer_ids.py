@@ -18,8 +18,8 @@ from typing import Final
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.base.process import Process, Sleep
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.model import Workload
 from highwater_chaos.experiment.nodes import broker_name, broker_names, node_id
+from highwater_chaos.experiment.workload import Workload
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.ports import MS
 
