@@ -6,6 +6,7 @@ import socket
 import threading
 import urllib.error
 import urllib.request
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -170,15 +171,19 @@ def test_only_what_changed_is_written_again(monkeypatch):
         assert set(values(series(text), "epoch")) == {row.value for row in sample if row.name == "epoch"}
 
 
-def test_the_last_values_wait_for_who_scrapes():
+def test_the_last_values_wait_for_who_scrapes(monkeypatch):
+    """By the server's clock there are 30 s between two scrapes. A client has its answer before its scrape counts."""
+    clock = count(0.0, 30.0)
+    monkeypatch.setattr("highwater_chaos.monitoring.server.time", SimpleNamespace(monotonic=lambda: next(clock)))
     value = [b"first"]
     with MetricsServer(Address("127.0.0.1", 0), lambda: value[0]) as server:
         assert not server.wait_for_scrape(), "nobody scrapes: nobody is waited for"
         for _ in range(2):
             with urllib.request.urlopen(server.url, timeout=10) as answer:
                 assert answer.read() == b"first"
+        with server._scraped:
+            assert server._scraped.wait_for(lambda: server._scrapes == 2, 10)
         value[0], got = b"last", []
-        server._interval = 30.0
         waiting = threading.Thread(target=lambda: got.append(server.wait_for_scrape()))
         waiting.start()
         with urllib.request.urlopen(server.url, timeout=10) as answer:
