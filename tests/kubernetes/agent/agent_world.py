@@ -185,6 +185,12 @@ class World:
         made.private_key_pem.write_to_path(str(self.key))
         made.cert_chain_pems[0].write_to_path(str(self.certificate))
 
+    def remove(self, pod: Pod) -> None:
+        """End a pod, and delete it from the API server, if a test has not."""
+        pod.end()
+        if self.api.get("v1", "Pod", pod.name, "default") is not None:
+            self.api.delete("v1", "Pod", pod.name, "default", grace=0)
+
     def pod(
         self,
         name: str,

@@ -75,11 +75,9 @@ def restart(shared_agent: list[Agent], world: World) -> Callable[[], Agent]:
 
 @pytest.fixture(autouse=True)
 def pods_end_with_their_test(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What the agent looks after does not grow from test to test. Those of fixtures for more than one test stay."""
+    """What the agent looks after does not grow from test to test. Fixtures for more than one test remove theirs."""
     world: World | None = request.getfixturevalue("world") if "world" in request.fixturenames else None
     before = 0 if world is None else len(world.pods)
     yield
     for pod in world.pods[before:] if world is not None else ():
-        pod.end()
-        if world.api.get("v1", "Pod", pod.name, "default") is not None:
-            world.api.delete("v1", "Pod", pod.name, "default", grace=0)
+        world.remove(pod)

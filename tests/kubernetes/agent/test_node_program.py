@@ -56,6 +56,7 @@ def node(world: World, shared_agent: list[Agent], tmp_path_factory: pytest.TempP
     yield pod
     child.terminate()
     child.wait(60)
+    world.remove(pod)
 
 
 def asks_for_versions(pod: Pod, timeout: float) -> bool:
